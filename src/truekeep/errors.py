@@ -1,0 +1,175 @@
+"""The error tree. Every error has a stable ``code`` and a ``hint``; none echoes stored or hostile text.
+
+::
+
+    TruekeepError
+    ├── InputError (also ValueError)   the caller passed something that cannot be used
+    │   ├── InvalidName                a keep, channel, principal or session name
+    │   ├── InvalidText                not a string, empty, over the cap, lone surrogates
+    │   ├── InvalidRequest             any other argument out of its range
+    │   ├── UnknownChannel             no such channel in the configuration
+    │   ├── UnknownScope               neither ``relaxed`` nor ``strict``
+    │   ├── UnknownPolicy              no such preset
+    │   ├── ConfigError                a settings file or variable that cannot be used
+    │   ├── RuleError                  a rule file that cannot be used
+    │   └── PromptSecurityError        a custom prompt or template that is refused
+    ├── NotAllowed                     the channel lacks the capability
+    ├── UnknownId                      no such memory, review item or run in this keep
+    ├── KeepClosed                     the keep was closed
+    ├── KeyUnavailable                 the key is missing, unreadable or does not open this keep
+    └── StoreError                     the database file cannot be used
+        ├── StoreCorrupt               truncated, foreign or damaged file
+        ├── StoreTampered              bytes were altered by someone without the keys
+        ├── StoreReadOnly              the file or its directory cannot be written
+        ├── StoreFull                  no space left
+        └── StoreBusy                  another process held the write lock too long
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TruekeepError(Exception):
+    """Base of all errors: ``str(error)`` says what happened, ``hint`` what to do, ``code`` is for programs."""
+
+    code: str = "error"
+    default_hint: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+        self.hint = self.default_hint if hint is None else hint
+
+    def as_dict(self) -> dict[str, str]:
+        """The error as the members that the CLI's and the service's JSON carry."""
+        return {"error": str(self), "code": self.code, "hint": self.hint}
+
+
+class InputError(TruekeepError, ValueError):
+    """The caller passed something that cannot be used; nothing was changed."""
+
+    code = "invalid_input"
+
+
+class InvalidName(InputError):
+    """A keep, channel, principal or session name that cannot be used."""
+
+    code = "invalid_name"
+    default_hint = "Use 1 to 100 letters, digits, dots, dashes, underscores, '@' or '+', starting with a letter or digit."
+
+
+class InvalidText(InputError):
+    """Text that cannot be remembered: not a string, empty, too long or not valid Unicode."""
+
+    code = "invalid_text"
+
+
+class InvalidRequest(InputError):
+    """An argument that is out of its range or of the wrong kind."""
+
+    code = "invalid_request"
+
+
+class UnknownChannel(InputError):
+    """No channel of that name is configured."""
+
+    code = "unknown_channel"
+
+
+class UnknownScope(InputError):
+    """A scan scope other than ``relaxed`` and ``strict``."""
+
+    code = "unknown_scope"
+    default_hint = "Use scope='strict' (everything, what memory uses) or scope='relaxed'."
+
+
+class UnknownPolicy(InputError):
+    """No policy preset of that name."""
+
+    code = "unknown_policy"
+
+
+class ConfigError(InputError):
+    """A settings file or environment variable that cannot be used."""
+
+    code = "invalid_config"
+
+
+class RuleError(InputError):
+    """A rule file that cannot be used; ``faults`` lists every reason with file and line."""
+
+    code = "invalid_rules"
+
+
+class PromptSecurityError(InputError):
+    """A custom prompt or template that is refused."""
+
+    code = "unsafe_prompt"
+
+
+class NotAllowed(TruekeepError):
+    """The channel behind this call does not have the capability it needs."""
+
+    code = "not_allowed"
+
+
+class UnknownId(TruekeepError, LookupError):
+    """Nothing in this keep has that id."""
+
+    code = "unknown_id"
+
+
+class KeepClosed(TruekeepError):
+    """The keep was closed; open it again."""
+
+    code = "keep_closed"
+    default_hint = "Open the keep again with Keep.open(name)."
+
+
+class KeyUnavailable(TruekeepError):
+    """The key is missing, unreadable, or does not open this keep."""
+
+    code = "key_unavailable"
+
+
+class StoreError(TruekeepError):
+    """The database file cannot be used."""
+
+    code = "store_error"
+
+
+class StoreCorrupt(StoreError):
+    """The file is truncated, foreign or damaged."""
+
+    code = "store_corrupt"
+    default_hint = "Restore the file from a backup; run 'truekeep doctor' for details."
+
+
+class StoreTampered(StoreError):
+    """Stored bytes were altered by someone who does not hold the keep's keys."""
+
+    code = "store_tampered"
+    default_hint = "Nothing is served until a person decides; run 'truekeep audit verify' to see where it breaks."
+
+
+class StoreReadOnly(StoreError):
+    """The file or its directory cannot be written."""
+
+    code = "store_read_only"
+    default_hint = "Check the file's and the directory's permissions; 'truekeep doctor' shows both."
+
+
+class StoreFull(StoreError):
+    """No space is left; the change was rolled back."""
+
+    code = "store_full"
+    default_hint = "Free some space and try again; nothing was changed."
+
+
+class StoreBusy(StoreError):
+    """Another process held the write lock for too long; nothing was changed."""
+
+    code = "store_busy"
+    default_hint = "Try again; if it persists, see which process holds the keep open."
