@@ -57,7 +57,7 @@ class InvalidName(InputError):
     """A keep, channel, principal or session name that cannot be used."""
 
     code = "invalid_name"
-    default_hint = "Use 1 to 100 letters, digits, dots, dashes, underscores, '@' or '+', starting with a letter or digit."
+    default_hint = "Use 1 to 100 letters, digits, '.', '-', '_', '@' or '+', starting with a letter or digit."
 
 
 class InvalidText(InputError):
@@ -151,7 +151,9 @@ class StoreTampered(StoreError):
     """Stored bytes were altered by someone who does not hold the keep's keys."""
 
     code = "store_tampered"
-    default_hint = "Nothing is served until a person decides; run 'truekeep audit verify' to see where it breaks."
+    default_hint = (
+        "Nothing is served until a person decides; run 'truekeep audit verify' to see where it breaks."
+    )
 
 
 class StoreReadOnly(StoreError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
 from typing import Any
@@ -138,3 +138,173 @@ class Candidate:
     metadata: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     as_of: datetime | None = None
     expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A person's decision to let an item in, with its limits."""
+
+    by: str
+    reason: str
+    at: datetime
+    until: datetime | None = None
+    inform_only: bool = False
+    purpose: str | None = None
+    rules: tuple[str, ...] = ()
+    """The findings the reviewer saw; a rule that is added later is not waived by an old approval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered text, as it is stored: what it says, where it came from and how it was let in."""
+
+    id: str
+    text: str
+    standing: Standing
+    origin: Origin
+    created_at: datetime
+    as_of: datetime
+    kind: str = "semantic"
+    topics: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
+    expires_at: datetime | None = None
+    version: int = 1
+    approval: Approval | None = None
+    screened: str = ""
+    """The digest of the screens that found nothing in this text when it was written."""
+    seq: int = 0
+    verified: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that waits for a person, or waited: a held text, a proposed deletion or a proposed change."""
+
+    id: str
+    kind: str
+    state: str
+    memory: Memory
+    code: str
+    reason: str
+    findings: tuple[Finding, ...]
+    created_at: datetime
+    expires_at: datetime
+    target: str | None = None
+    decided_by: str | None = None
+    decided_reason: str | None = None
+    decided_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A claim that a person rejected or forgot; planting it again with this standing or less is refused."""
+
+    claim: str
+    standing: Standing
+    by: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a write: what was decided, by which finding, and what became of the text."""
+
+    decision: Decision
+    code: str
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    memory_id: str | None = None
+    item_id: str | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the text is now an active memory."""
+        return self.decision is Decision.ACCEPT
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as JSON members; a rejection carries ``error``, the others ``status``."""
+        members: dict[str, Any] = {"success": self.decision is not Decision.REJECT}
+        if self.decision is Decision.REJECT:
+            members["error"] = self.reason
+        else:
+            members["status"] = "stored" if self.accepted else "quarantined"
+            members["reason"] = self.reason
+        members |= {"decision": self.decision.value, "code": self.code}
+        members["findings"] = [finding.as_dict() for finding in self.findings]
+        if self.memory_id is not None:
+            members["id"] = self.memory_id
+        if self.item_id is not None:
+            members["review_id"] = self.item_id
+        return members
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """An authenticated way in. The operator's configuration binds its standing; callers cannot."""
+
+    name: str
+    standing: Standing | None
+    capabilities: frozenset[str]
+
+    def may(self, capability: str) -> bool:
+        """Whether this channel holds the capability."""
+        return capability in self.capabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """One hit of a recall, already screened and sanitised: ``text`` is safe to put inside the fence."""
+
+    text: str
+    score: float
+    may_act: bool
+    why: str
+    blocked: bool
+    as_of: datetime
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The frozen text a session's prompt gets. The same bytes until it is refreshed."""
+
+    session: str
+    text: str
+    digest: str
+    ruleset: str
+    created_at: datetime
+    stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """One entry of the audit log."""
+
+    seq: int
+    at: datetime
+    kind: str
+    body: Mapping[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a verification of the whole store found."""
+
+    ok: bool
+    events: int
+    rows: int
+    problems: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
+
+
+def utc_text(moment: datetime) -> str:
+    """A moment as the fixed-width UTC text that is stored and shown."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def utc_moment(text: str) -> datetime:
+    """The moment behind ``utc_text``."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)

@@ -1,0 +1,156 @@
+"""Settings: every limit and default, where files live, and how TOML and environment change them."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any, Self
+
+from truekeep.errors import ConfigError, UnknownChannel
+from truekeep.types import Channel, Standing
+
+CAPABILITIES = frozenset({"write", "read", "confirm", "delete", "observe", "propose", "credit", "review"})
+_ENV_PREFIX = "TRUEKEEP_"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where data, keys and configuration live; keys are kept apart from data."""
+
+    data: Path
+    keys: Path
+    config: Path
+
+    @classmethod
+    def resolve(cls, home: str | Path | None = None) -> Self:
+        """``home`` wins over ``$TRUEKEEP_HOME``, which wins over the XDG directories; ``$TRUEKEEP_KEYS`` moves keys."""
+        root = home if home is not None else os.environ.get("TRUEKEEP_HOME")
+        if root:
+            base = Path(root).expanduser().absolute()
+            data, keys, config = base / "data", base / "keys", base
+        else:
+            config = _xdg("XDG_CONFIG_HOME", ".config")
+            data, keys = _xdg("XDG_DATA_HOME", ".local/share"), config / "keys"
+        if moved := os.environ.get("TRUEKEEP_KEYS"):
+            keys = Path(moved).expanduser().absolute()
+        return cls(data=data, keys=keys, config=config)
+
+
+def _xdg(variable: str, default: str) -> Path:
+    root = os.environ.get(variable, "")
+    base = Path(root) if root.startswith("/") else Path.home() / default
+    return base / "truekeep"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All limits and defaults. Unknown names in a file or the environment are errors, never ignored."""
+
+    policy: str = "strict"
+    text_cap: int = 8_000
+    field_cap: int = 200
+    fields_cap: int = 32
+    metadata_cap: int = 4_000
+    batch_cap: int = 10_000
+    query_cap: int = 10_000
+    k_cap: int = 1_000
+    half_life_days: float = 0.0
+    min_score: float = 0.0
+    flood_share: float = 0.5
+    snapshot_cap: int = 1_000
+    queue_per_principal: int = 200
+    queue_expiry_days: float = 30.0
+    busy_seconds: float = 30.0
+    channels: Mapping[str, Channel] = field(default_factory=lambda: default_channels())  # noqa: PLW0108 - defined below
+
+    @classmethod
+    def load(cls, config_dir: Path) -> Settings:
+        """Defaults, then ``config.toml``, then ``TRUEKEEP_*`` variables."""
+        values = _from_file(config_dir / "config.toml")
+        channels = default_channels() | _channels(values.pop("channels", {}))
+        values |= _from_environment()
+        return replace(
+            cls(), **{name: _typed(name, value) for name, value in values.items()}, channels=channels
+        )
+
+    def channel(self, name: str) -> Channel:
+        """The channel of that name; ``reviewer:NAME`` always exists and can only review."""
+        if not isinstance(name, str):
+            raise UnknownChannel("The channel must be a string.", hint=_known(self.channels))
+        if name.startswith("reviewer:") and len(name) > len("reviewer:"):
+            return Channel(name, None, frozenset({"review"}))
+        try:
+            return self.channels[name]
+        except KeyError:
+            raise UnknownChannel("No such channel is configured.", hint=_known(self.channels)) from None
+
+
+def _known(channels: Mapping[str, Channel]) -> str:
+    return f"Configured channels: {', '.join(sorted(channels))}. Add others under [channels.NAME] in config.toml."
+
+
+def default_channels() -> dict[str, Channel]:
+    """The channels every keep has."""
+    text = (resources.files("truekeep") / "data" / "channels.toml").read_text("utf-8")
+    return _channels(tomllib.loads(text))
+
+
+def _channels(table: Any) -> dict[str, Channel]:
+    if not isinstance(table, dict):
+        raise ConfigError("[channels] must be a table of tables.")
+    return {name: _channel(name, entry) for name, entry in table.items()}
+
+
+def _channel(name: str, entry: Any) -> Channel:
+    if not isinstance(entry, dict) or set(entry) - {"standing", "capabilities"}:
+        raise ConfigError(f"[channels.{name}] takes 'standing' and 'capabilities' only.")
+    capabilities = frozenset(entry.get("capabilities", ["write"]))
+    if unknown := capabilities - CAPABILITIES:
+        raise ConfigError(
+            f"[channels.{name}] has an unknown capability: {', '.join(sorted(map(str, unknown)))}."
+        )
+    standing = entry.get("standing")
+    if standing is None:
+        return Channel(name, None, capabilities)
+    try:
+        return Channel(name, Standing[str(standing).upper()], capabilities)
+    except KeyError:
+        raise ConfigError(f"[channels.{name}] standing must be owner, enrolled or hearsay.") from None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"The settings file cannot be read: {path}", hint=str(error)) from error
+
+
+def _from_environment() -> dict[str, Any]:
+    names = {
+        f"{_ENV_PREFIX}{entry.name.upper()}": entry.name
+        for entry in fields(Settings)
+        if entry.name != "channels"
+    }
+    return {names[variable]: os.environ[variable] for variable in names if variable in os.environ}
+
+
+def _typed(name: str, value: Any) -> Any:
+    defaults: dict[str, Any] = {entry.name: entry.default for entry in fields(Settings)}
+    if name not in defaults or name == "channels":
+        raise ConfigError(f"Unknown setting: {name}", hint=f"Settings: {', '.join(sorted(defaults))}.")
+    kind = type(defaults[name])
+    try:
+        if isinstance(value, bool) and kind is not bool:
+            raise TypeError
+        typed = kind(value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"The setting {name} must be a {kind.__name__}.") from None
+    if kind in (int, float) and not 0 <= typed < float("inf"):
+        raise ConfigError(f"The setting {name} must be a finite number, zero or more.")
+    return typed

@@ -1,0 +1,82 @@
+"""The audit chain: linking events, checking that none is missing, moved or changed, and replaying what they left."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from truekeep.errors import StoreTampered
+from truekeep.stores.anchor import Head
+from truekeep.stores.base import TABLES, EventRow
+from truekeep.stores.seal import Seal, genesis
+
+Expected = dict[str, dict[int, bytes]]
+"""For each sealed table, the MAC that the row at each place must have."""
+
+
+@dataclass(slots=True)
+class Tip:
+    """Where the chain stands: its newest link and the sum over the rows it left in force."""
+
+    head: Head = field(default_factory=lambda: Head(0, genesis()))
+    total: int = 0
+
+
+def follow(seal: Seal, tip: Tip, events: Iterable[EventRow], expected: Expected | None = None) -> Tip:
+    """Walk the chain on from ``tip``; ``expected``, when given, is brought up to date with what each event did."""
+    seq, previous, state = tip.head.seq, tip.head.hash, None
+    for event in events:
+        if event.seq != seq + 1:
+            raise _broken(f"event {seq + 1} is missing or out of order", seq + 1)
+        link = seal.link(previous, event)
+        if not hmac.compare_digest(link, event.hash):
+            raise _broken(f"event {event.seq} was altered", event.seq)
+        seq, previous, state = event.seq, event.hash, event.state
+        if expected is not None:
+            replay(expected, event)
+    total = tip.total if state is None else seal.unmask(state, seq)
+    return Tip(Head(seq, previous), total)
+
+
+def replay(expected: Expected, event: EventRow) -> None:
+    """Apply what one event did to the sealed rows."""
+    for table, seq, mac in json.loads(event.body).get("rows", ()):
+        if mac is None:
+            expected[table].pop(seq, None)
+        else:
+            expected[table][seq] = bytes.fromhex(mac)
+
+
+def nothing_expected() -> Expected:
+    """The expectation before the first event."""
+    return {table: {} for table in TABLES}
+
+
+def check_anchor(anchored: Head | None, event: EventRow | None, newest: int) -> None:
+    """Refuse a store that is behind its anchor or that does not extend it. ``event`` is the one at the anchor."""
+    if anchored is None:
+        raise StoreTampered(
+            "The anchor of this keep is missing, so an old copy of the store could not be told from the real one.",
+            code="anchor_missing",
+            hint="Restore the key directory, or accept the store as it is: truekeep audit accept --reason ….",
+        )
+    if anchored.seq == 0:
+        return
+    if newest < anchored.seq or event is None:
+        raise StoreTampered(
+            f"The store was rolled back: it ends at event {newest}, but event {anchored.seq} has happened.",
+            code="store_rolled_back",
+            hint="Put the newest copy back, or accept the loss: truekeep audit accept --reason ….",
+        )
+    if not hmac.compare_digest(event.hash, anchored.hash):
+        raise StoreTampered(
+            f"The store does not continue the history that was anchored at event {anchored.seq}.",
+            code="store_diverged",
+            hint="Put the genuine store back, or accept this one: truekeep audit accept --reason ….",
+        )
+
+
+def _broken(what: str, where: int) -> StoreTampered:
+    return StoreTampered(f"The audit chain is broken: {what}. (at event {where})", code="chain_broken")

@@ -1,0 +1,105 @@
+"""What a database must offer to hold a keep: sealed rows, a keyword index and an append-only event table.
+
+A backend moves bytes and nothing else. MACs, the chain, the set sum and the anchor are the ledger's
+(``ledger.py``), so that every backend gets them in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+TABLES = ("memories", "history", "queue", "tombstones", "snapshots")
+"""The sealed tables. All have one shape, so one MAC and one verification serve them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sealed row: its place, its identity, a tag to count and select by, its content and the MAC over all that."""
+
+    seq: int
+    id: str
+    tag: str
+    body: str
+    mac: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One link of the audit chain as stored."""
+
+    seq: int
+    at: str
+    kind: str
+    body: str
+    state: bytes
+    hash: bytes
+
+
+class Backend(Protocol):
+    """One keep's database. Not thread-safe by itself: the ledger serialises."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """A write transaction that excludes other writers from its first moment; all or nothing."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A consistent view for several reads."""
+
+    def changes(self) -> int:
+        """A number that differs when another connection has committed since the last look."""
+
+    def insert(self, table: str, row: Row) -> None:
+        """Add a row at its place."""
+
+    def replace(self, table: str, row: Row) -> None:
+        """Put a row in the place of the one with its ``seq``."""
+
+    def remove(self, table: str, seq: int) -> None:
+        """Take the row at that place away."""
+
+    def next_seq(self, table: str) -> int:
+        """The place after the last one; a place is never given out twice while its row is there."""
+
+    def by_id(self, table: str, row_id: str) -> Row | None:
+        """The row of that id."""
+
+    def by_seqs(self, table: str, seqs: Sequence[int]) -> list[Row]:
+        """The rows at those places, in any order, missing ones left out."""
+
+    def rows(self, table: str, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Rows in order of place."""
+
+    def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
+        """Rows with exactly that tag, in order of place."""
+
+    def count(self, table: str, tag: str | None = None) -> int:
+        """How many rows, or how many with that tag."""
+
+    def index(self, seq: int, text: str) -> None:
+        """Make a memory's text findable; replaces what was indexed for that place."""
+
+    def unindex(self, seq: int) -> None:
+        """Forget what was indexed for that place."""
+
+    def match(self, words: Sequence[str], limit: int, offset: int = 0) -> list[tuple[int, float]]:
+        """Places whose text has any of the words, best first, with a score above zero. Proposals, not proof."""
+
+    def append(self, event: EventRow) -> None:
+        """Add a link to the chain."""
+
+    def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
+        """Events in order."""
+
+    def event(self, seq: int) -> EventRow | None:
+        """The event with that number."""
+
+    def last_event(self) -> EventRow | None:
+        """The newest event."""
+
+    def describe(self) -> dict[str, str]:
+        """Facts for ``truekeep doctor``: engine, version, cipher, schema."""
+
+    def close(self) -> None:
+        """Let go of the database."""

@@ -1,0 +1,308 @@
+"""The ledger: sealed rows and an audit chain on any backend.
+
+Every change is one transaction that writes rows with their MACs and, in the same transaction, events that name
+them and cover the set of all rows now in force. Reads serve a row only when its MAC holds *and* it is the one
+the chain left in that place, so neither an edit nor an old genuine row put back is believed.
+
+- A row that fails by itself is served as unverified and the rest goes on.
+- A broken chain, a store behind its anchor or rows that are missing stop every read with ``StoreTampered``.
+
+The whole store is checked when it is opened; after that only what other processes changed.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from truekeep.errors import KeepClosed, StoreTampered
+from truekeep.stores.anchor import FileAnchor, Head
+from truekeep.stores.audit import Expected, Tip, check_anchor, follow, nothing_expected, replay
+from truekeep.stores.base import TABLES, Backend, EventRow, Row
+from truekeep.stores.seal import Seal
+from truekeep.types import Verification, utc_text
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A row as it was found, and whether it is the one this keep wrote and still holds."""
+
+    row: Row
+    verified: bool
+
+
+class Ledger:
+    """The sealed store of one keep. Thread-safe; several processes may have one each."""
+
+    def __init__(
+        self, backend: Backend, seal: Seal, anchor: FileAnchor, clock: Callable[[], datetime]
+    ) -> None:
+        self._backend = backend
+        self._seal = seal
+        self._anchor = anchor
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._tip = Tip()
+        self._expected = nothing_expected()
+        self._changes = -1
+        self._closed = False
+
+    # The way in
+
+    @contextmanager
+    def writing(self) -> Iterator[Entry]:
+        """One transaction: what the entry did, all of it with its events, or nothing."""
+        with self._lock:
+            self._require_open()
+            with self._backend.writing():
+                self._catch_up()
+                entry = Entry(self._backend, self._seal, self._tip, self._expected, utc_text(self._clock()))
+                yield entry
+                entry.finish()
+            for event in entry.events:
+                replay(self._expected, event)
+            self._tip = entry.tip
+            if entry.events:
+                self._anchor.advance(self._tip.head)
+
+    # The way out
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A consistent view over several reads, checked against what other processes did meanwhile."""
+        with self._lock:
+            self._require_open()
+            with self._backend.reading():
+                self._catch_up()
+                yield
+
+    def get(self, table: str, row_id: str) -> Sealed | None:
+        """The row of that id."""
+        with self.reading():
+            row = self._backend.by_id(table, row_id)
+            return self._sealed(table, row) if row else None
+
+    def at(self, table: str, seqs: Sequence[int]) -> dict[int, Sealed]:
+        """The rows at those places."""
+        with self.reading():
+            return {row.seq: self._sealed(table, row) for row in self._backend.by_seqs(table, seqs)}
+
+    def all(self, table: str, *, after: int = 0, limit: int | None = None) -> list[Sealed]:
+        """Rows in order of place, unverified ones marked."""
+        with self.reading():
+            return [self._sealed(table, row) for row in self._backend.rows(table, after=after, limit=limit)]
+
+    def tagged(self, table: str, tag: str, limit: int) -> list[Sealed]:
+        """Rows with exactly that tag."""
+        with self.reading():
+            return [self._sealed(table, row) for row in self._backend.tagged(table, tag, limit)]
+
+    def count(self, table: str, tag: str | None = None) -> int:
+        """How many rows there are, or how many with that tag."""
+        with self.reading():
+            return self._backend.count(table, tag)
+
+    def match(self, words: Sequence[str], limit: int, offset: int = 0) -> list[tuple[int, float]]:
+        """Places that a keyword search proposes, best first."""
+        with self.reading():
+            return self._backend.match(words, limit, offset)
+
+    def events(self, *, after: int = 0, limit: int | None = None) -> list[EventRow]:
+        """Events in order."""
+        with self.reading():
+            return list(self._backend.events(after=after, limit=limit))
+
+    def digest(self, purpose: str, text: str) -> str:
+        """A keyed hash for the audit log and tombstones."""
+        return self._seal.digest(purpose, text)
+
+    # Checking
+
+    def open(self) -> None:
+        """Check the whole store once, and let the anchor catch up with a commit that a crash cut off from it."""
+        with self._lock, self._backend.reading():
+            self._verify_chain()
+            self._verify_rows()
+            self._changes = self._backend.changes()
+        if self._tip.head.seq:
+            self._anchor.advance(self._tip.head)
+
+    def verify(self) -> Verification:
+        """Check everything again, from the first event, and say what is wrong instead of raising."""
+        with self._lock, self._backend.reading():
+            self._require_open()
+            rows = sum(self._backend.count(table) for table in TABLES)
+            try:
+                self._verify_chain()
+                unverified = self._verify_rows()
+            except StoreTampered as error:
+                newest = self._backend.last_event()
+                return Verification(False, newest.seq if newest else 0, rows, (str(error),))
+            problems = tuple(f"{place} is not what this keep wrote there" for place in unverified)
+            return Verification(not problems, self._tip.head.seq, rows, problems, tuple(unverified))
+
+    def describe(self) -> dict[str, str]:
+        """Facts for ``truekeep doctor``."""
+        return self._backend.describe() | {"events": str(self._tip.head.seq)}
+
+    @property
+    def head(self) -> Head:
+        """The newest event this process has verified."""
+        return self._tip.head
+
+    def close(self) -> None:
+        """Let go of the database; closing twice is fine."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                self._backend.close()
+                self._anchor.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise KeepClosed("This keep is closed.")
+
+    def _sealed(self, table: str, row: Row) -> Sealed:
+        current = self._expected[table].get(row.seq) == row.mac
+        return Sealed(row, current and self._seal.holds(table, row))
+
+    def _catch_up(self) -> None:
+        """Verify what other processes added; a change that no event explains costs a full check."""
+        changes = self._backend.changes()
+        if changes == self._changes:
+            return
+        newest = self._backend.last_event()
+        if (newest.seq if newest else 0) < self._tip.head.seq:
+            check_anchor(self._tip.head, None, newest.seq if newest else 0)
+        new_events = self._backend.events(after=self._tip.head.seq)
+        self._tip = follow(self._seal, self._tip, new_events, self._expected)
+        if any(self._backend.count(table) != len(self._expected[table]) for table in TABLES):
+            self._verify_chain()
+            self._verify_rows()
+        self._changes = changes
+
+    def _verify_chain(self) -> None:
+        anchored = self._anchor.read()
+        newest = self._backend.last_event()
+        at_anchor = self._backend.event(anchored.seq) if anchored else None
+        check_anchor(anchored, at_anchor, newest.seq if newest else 0)
+        self._tip = follow(self._seal, Tip(), self._backend.events())
+
+    def _verify_rows(self) -> list[str]:
+        """Fill in what is expected; returns the places of rows that are not what the chain left there."""
+        found: Expected = nothing_expected()
+        failed: list[str] = []
+        total = 0
+        for table in TABLES:
+            for row in self._backend.rows(table):
+                if self._seal.holds(table, row):
+                    found[table][row.seq] = row.mac
+                    total += self._seal.term(row.mac)
+                else:
+                    failed.append(f"{table} row {row.seq}")
+        if total % (1 << 256) == self._tip.total:
+            self._expected = found
+            return failed
+        return self._pinpoint()
+
+    def _pinpoint(self) -> list[str]:
+        """The set does not match: replay the chain to learn exactly which rows are missing, old or foreign."""
+        expected = nothing_expected()
+        follow(self._seal, Tip(), self._backend.events(), expected)
+        self._expected = expected
+        failed: list[str] = []
+        missing: list[str] = []
+        for table in TABLES:
+            present = {row.seq: row for row in self._backend.rows(table)}
+            missing += [f"{table} row {seq}" for seq in expected[table].keys() - present.keys()]
+            failed += [
+                f"{table} row {seq}" for seq, row in present.items() if not self._sealed(table, row).verified
+            ]
+        if missing:
+            raise StoreTampered(
+                f"{len(missing)} rows are missing from the store: {', '.join(sorted(missing)[:5])}.",
+                code="rows_missing",
+            )
+        return failed
+
+
+class Entry:
+    """One open transaction of the ledger."""
+
+    def __init__(self, backend: Backend, seal: Seal, tip: Tip, expected: Expected, at: str) -> None:
+        self._backend = backend
+        self._seal = seal
+        self._expected = expected
+        self._at = at
+        self._macs: dict[tuple[str, int], bytes | None] = {}
+        self._touched: list[tuple[str, int, str | None]] = []
+        self.tip = Tip(tip.head, tip.total)
+        self.events: list[EventRow] = []
+
+    def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "") -> int:
+        """Add a row; returns its place."""
+        seq = self._backend.next_seq(table)
+        self._backend.insert(table, self._sealed_row(table, seq, row_id, tag, body))
+        return seq
+
+    def replace(self, table: str, old: Row, body: dict[str, Any], tag: str = "") -> None:
+        """Give the row at that place new content; its identity stays."""
+        self._release(table, old.seq)
+        self._backend.replace(table, self._sealed_row(table, old.seq, old.id, tag, body))
+
+    def remove(self, table: str, row: Row) -> None:
+        """Take a row away."""
+        self._release(table, row.seq)
+        self._backend.remove(table, row.seq)
+        self._touch(table, row.seq, None)
+
+    def index(self, seq: int, text: str) -> None:
+        """Make a memory's text findable."""
+        self._backend.index(seq, text)
+
+    def unindex(self, seq: int) -> None:
+        """Make a memory's text unfindable."""
+        self._backend.unindex(seq)
+
+    def event(self, kind: str, **body: Any) -> None:
+        """Close what was done since the last event under one link of the chain."""
+        seq = self.tip.head.seq + 1
+        state = self._seal.mask(self.tip.total, seq)
+        text = _encode({**body, "rows": self._touched} if self._touched else body)
+        draft = EventRow(seq, self._at, kind, text, state, b"")
+        event = EventRow(seq, self._at, kind, text, state, self._seal.link(self.tip.head.hash, draft))
+        self._backend.append(event)
+        self.events.append(event)
+        self.tip.head = Head(seq, event.hash)
+        self._touched = []
+
+    def finish(self) -> None:
+        """Nothing changes without an event."""
+        if self._touched:
+            raise AssertionError("rows were changed without an event that names them")
+
+    def _sealed_row(self, table: str, seq: int, row_id: str, tag: str, body: dict[str, Any]) -> Row:
+        text = _encode(body)
+        mac = self._seal.mac(table, Row(seq, row_id, tag, text, b""))
+        self.tip.total += self._seal.term(mac)
+        self._touch(table, seq, mac)
+        return Row(seq, row_id, tag, text, mac)
+
+    def _release(self, table: str, seq: int) -> None:
+        # The sum holds what this keep wrote there, whatever the row says now; a foreign row has no share in it.
+        mac = self._macs.get((table, seq), self._expected[table].get(seq))
+        if mac is not None:
+            self.tip.total -= self._seal.term(mac)
+
+    def _touch(self, table: str, seq: int, mac: bytes | None) -> None:
+        self._macs[table, seq] = mac
+        self._touched.append((table, seq, mac.hex() if mac else None))
+
+
+def _encode(body: dict[str, Any]) -> str:
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,257 @@
+"""The embedded backend: one encrypted SQLite file per keep, through apsw-sqlite3mc."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from truekeep.errors import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from truekeep.stores.base import TABLES, EventRow, Row
+from truekeep.stores.sqlite_schema import migrate
+
+_TOP_SEQ = 1 << 62
+_ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
+    (apsw.FullError, StoreFull, "The disk is full."),
+    (apsw.BusyError, StoreBusy, "Another process is writing to this keep."),
+    (apsw.LockedError, StoreBusy, "Another process is writing to this keep."),
+    (apsw.ReadOnlyError, StoreReadOnly, "The keep's file cannot be written."),
+    (apsw.CantOpenError, StoreReadOnly, "The keep's file cannot be opened."),
+    (apsw.PermissionsError, StoreReadOnly, "The keep's file cannot be opened."),
+    (apsw.IOError, StoreFull, "The keep's file could not be read or written completely."),
+    (apsw.CorruptError, StoreCorrupt, "The keep's file is damaged."),
+    (
+        apsw.NotADBError,
+        StoreCorrupt,
+        "The file is not this keep's database, or it was encrypted with another key.",
+    ),
+    (apsw.SQLError, StoreCorrupt, "The keep's file does not have the tables it should have."),
+)
+
+
+def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) -> apsw.Connection:
+    """An open, unlocked connection to an encrypted file; raises the house's errors."""
+    with translated():
+        connection = apsw.Connection(str(path))
+        try:
+            connection.set_busy_timeout(int(busy_seconds * 1000))
+            connection.pragma("cipher", cipher)
+            connection.pragma("key", f"raw:{key.hex()}")
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "full")
+            connection.pragma("trusted_schema", 0)
+            connection.pragma("schema_version")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the database library's errors into the house's."""
+    try:
+        yield
+    except apsw.Error as error:
+        for kind, ours, message in _ERRORS:
+            if isinstance(error, kind):
+                raise ours(message) from error
+        raise StoreError("The database reported an error.", hint=type(error).__name__) from error
+
+
+class SqliteBackend:
+    """A keep in one SQLite file: WAL, synchronous=FULL, FTS5 in the same file."""
+
+    def __init__(self, connection: apsw.Connection, cipher: str) -> None:
+        self._db = connection
+        self._cipher = cipher
+
+    @classmethod
+    def open(cls, path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) -> SqliteBackend:
+        """Open or create the file, and bring its schema up to date."""
+        existed = path.exists()
+        if existed and path.stat().st_size == 0:
+            raise StoreCorrupt("The keep's file is empty.")
+        _make_directory(path.parent)
+        connection = connect(path, key, cipher, busy_seconds=busy_seconds)
+        try:
+            with translated():
+                migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        if not existed:
+            path.chmod(0o600)
+        return cls(connection, cipher)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A write transaction, immediate so that two writers queue up instead of colliding."""
+        with translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if not self._db.get_autocommit():
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A read transaction; inside another one it is part of that."""
+        with translated():
+            if not self._db.get_autocommit():
+                yield
+                return
+            self._db.execute("BEGIN")
+            try:
+                # A deferred transaction pins its view at the first read, not at BEGIN.
+                self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+                yield
+            finally:
+                if not self._db.get_autocommit():
+                    self._db.execute("ROLLBACK")
+
+    def changes(self) -> int:
+        """SQLite's own counter of commits by other connections."""
+        return int(self._db.pragma("data_version"))
+
+    def insert(self, table: str, row: Row) -> None:
+        """Add a row at its place."""
+        self._db.execute(_SQL[table]["insert"], (row.seq, row.id, row.tag, row.body, row.mac))
+
+    def replace(self, table: str, row: Row) -> None:
+        """Put a row in the place of the one with its ``seq``."""
+        self._db.execute(_SQL[table]["replace"], (row.id, row.tag, row.body, row.mac, row.seq))
+
+    def remove(self, table: str, seq: int) -> None:
+        """Take the row at that place away."""
+        self._db.execute(_SQL[table]["remove"], (seq,))
+
+    def next_seq(self, table: str) -> int:
+        """The place after the last one; a forged place at the far end does not exhaust the numbers."""
+        return int(self._db.execute(_SQL[table]["last"], (_TOP_SEQ,)).get) + 1
+
+    def by_id(self, table: str, row_id: str) -> Row | None:
+        """The row of that id."""
+        found = self._db.execute(_SQL[table]["by_id"], (row_id,)).fetchone()
+        return Row(*found) if found else None
+
+    def by_seqs(self, table: str, seqs: Sequence[int]) -> list[Row]:
+        """The rows at those places."""
+        find = _SQL[table]["by_seq"]
+        return [Row(*found) for seq in seqs for found in self._db.execute(find, (seq,))]
+
+    def rows(self, table: str, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+        """Rows in order of place, wherever a foreign one may have been put."""
+        bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
+        return (Row(*found) for found in self._db.execute(_SQL[table]["rows"], bounds))
+
+    def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
+        """Rows with exactly that tag."""
+        return [Row(*found) for found in self._db.execute(_SQL[table]["tagged"], (tag, limit))]
+
+    def count(self, table: str, tag: str | None = None) -> int:
+        """How many rows there are."""
+        if tag is None:
+            return int(self._db.execute(_SQL[table]["count"]).get)
+        return int(self._db.execute(_SQL[table]["count_tag"], (tag,)).get)
+
+    def index(self, seq: int, text: str) -> None:
+        """Put a memory's text into the keyword index."""
+        self._db.execute("INSERT OR REPLACE INTO words(rowid, text) VALUES (?, ?)", (seq, text))
+
+    def unindex(self, seq: int) -> None:
+        """Take a memory out of the keyword index."""
+        self._db.execute("DELETE FROM words WHERE rowid = ?", (seq,))
+
+    def match(self, words: Sequence[str], limit: int, offset: int = 0) -> list[tuple[int, float]]:
+        """BM25 over any of the words. Each is quoted, so FTS5 syntax in a query is only text."""
+        quoted = ['"' + word.replace('"', '""') + '"' for word in words if word and "\0" not in word]
+        if not quoted:
+            return []
+        found = self._db.execute(
+            "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ? OFFSET ?",
+            (" OR ".join(quoted), limit, offset),
+        )
+        return [(int(seq), float(score)) for seq, score in found]
+
+    def append(self, event: EventRow) -> None:
+        """Add a link to the chain."""
+        self._db.execute(
+            "INSERT INTO events(seq, at, kind, body, state, hash) VALUES (?, ?, ?, ?, ?, ?)",
+            (event.seq, event.at, event.kind, event.body, event.state, event.hash),
+        )
+
+    def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
+        """Events in order."""
+        bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
+        return (
+            EventRow(*found)
+            for found in self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds)
+        )
+
+    def event(self, seq: int) -> EventRow | None:
+        """The event with that number."""
+        return _one_event(self._db.execute(f"{_EVENT} WHERE seq = ?", (seq,)).fetchone())
+
+    def last_event(self) -> EventRow | None:
+        """The newest event."""
+        return _one_event(self._db.execute(f"{_EVENT} ORDER BY seq DESC LIMIT 1").fetchone())
+
+    def describe(self) -> dict[str, str]:
+        """Engine, versions, cipher and schema."""
+        return {
+            "engine": f"SQLite {apsw.sqlite_lib_version()}, apsw-sqlite3mc {apsw.apsw_version()}",
+            "cipher": self._cipher,
+            "journal": str(self._db.pragma("journal_mode")),
+            "schema": str(self._db.pragma("user_version")),
+        }
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+
+_EVENT = "SELECT seq, at, kind, body, state, hash FROM events"
+
+
+def _statements(table: str) -> dict[str, str]:
+    # Table names come from the fixed tuple TABLES; every value is bound.
+    row = f"SELECT seq, id, tag, body, mac FROM {table}"  # noqa: S608
+    return {
+        "insert": f"INSERT INTO {table}(seq, id, tag, body, mac) VALUES (?, ?, ?, ?, ?)",  # noqa: S608
+        "replace": f"UPDATE {table} SET id = ?, tag = ?, body = ?, mac = ? WHERE seq = ?",  # noqa: S608
+        "remove": f"DELETE FROM {table} WHERE seq = ?",  # noqa: S608
+        "last": f"SELECT ifnull(max(seq), 0) FROM {table} WHERE seq BETWEEN 0 AND ?",  # noqa: S608
+        "by_id": f"{row} WHERE id = ?",
+        "by_seq": f"{row} WHERE seq = ?",
+        "rows": f"{row} WHERE seq > ? ORDER BY seq LIMIT ?",
+        "tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq LIMIT ?",
+        "count": f"SELECT count(*) FROM {table}",  # noqa: S608
+        "count_tag": f"SELECT count(*) FROM {table} WHERE tag = ? AND tag <> ''",  # noqa: S608
+    }
+
+
+_SQL = {table: _statements(table) for table in TABLES}
+
+
+def _one_event(found: Any) -> EventRow | None:
+    return EventRow(*found) if found else None
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreReadOnly(f"The data directory cannot be made: {directory}") from error
