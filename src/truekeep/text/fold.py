@@ -1,0 +1,161 @@
+"""Fold look-alikes: NFKC, confusable letters, stacked marks and characters that nobody sees."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+from truekeep.text.lexicon import confusables
+from truekeep.text.view import Edit, View, rewrite
+
+# Everything that takes no room on the page: fillers, joiners, bidi controls, selectors, tags, controls.
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"
+)
+_ANSI = r"(?:\x1b\[|\x9b)[0-?]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)"
+_MARK = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f"
+_SPACE = "\\s\u2028\u2029\u2800"
+# One alternative per kind of cluster that may have to change; plain ASCII never enters the Python loop.
+_CLUSTER = re.compile(
+    rf"(?P<ansi>{_ANSI})|(?P<hidden>[{INVISIBLE}]+)|(?P<space>[{_SPACE}]{{2,}}|[^\S ]|[\u2028\u2029\u2800])"
+    rf"|(?P<letter>[!-~]?[{_MARK}]+|[\u1100-\u115e][\u1161-\u11a7][\u11a8-\u11ff]?|[^\x00-\x7f][{_MARK}]*)"
+)
+_UNEVEN = re.compile(rf"[{_MARK}{INVISIBLE}\u1100-\u115e]|[{_SPACE}]{{2}}|[^\S ]")
+_HIDDEN = re.compile(rf"{_ANSI}|[{INVISIBLE}]+")
+_WORD = re.compile(r"[^\W_]+")
+_LATIN = re.compile(r"[A-Za-z]")
+_OTHER_ALPHABET = re.compile(r"[\u0370-\u058f\u13a0-\u13ff\uab70-\uabbf]")
+_NAMED = re.compile(
+    r"LATIN (?:(CAPITAL|SMALL) LETTER |LETTER )(?:SMALL CAPITAL |SCRIPT |OPEN |REVERSED |TURNED |DOTLESS "
+    r"|BARRED |LONG |CLOSED |SIDEWAYS |BLACKLETTER |ALPHA$)*([A-Z])?(?: WITH .*)?$"
+)
+_MARKS = re.compile(rf"[{_MARK}]+")
+_LONGEST_CLUSTER = 4
+_LONGEST_EXPANSION = 4
+
+
+def strip_marks(text: str) -> str:
+    """The text without combining marks on Latin, Greek and Cyrillic letters."""
+    return _MARKS.sub("", unicodedata.normalize("NFD", text)) if not text.isascii() else text
+
+
+def folded(text: str) -> str:
+    """The text for comparing claims: NFKC, casefolded, invisibles removed, whitespace collapsed."""
+    if not text.isascii() or not text.isprintable():
+        text = _HIDDEN.sub("", _limited_marks(text))
+        text = _HIDDEN.sub("", unicodedata.normalize("NFKC", text))
+    return " ".join(text.casefold().split())
+
+
+def _limited_marks(text: str) -> str:
+    """Towers of combining marks cut short: canonical ordering is quadratic in their height."""
+    return _TOWER.sub(r"\1", text)
+
+
+_TOWER = re.compile(rf"([{_MARK}]{{{_LONGEST_CLUSTER}}})[{_MARK}]+")
+
+
+@cache
+def _fold_cluster(cluster: str) -> str:
+    """What one visible character reads as, before words are looked at."""
+    composed = unicodedata.normalize("NFKC", cluster[:_LONGEST_CLUSTER])
+    if len(composed) > _LONGEST_EXPANSION:
+        return cluster
+    plain = "".join(_base_letter(char) for char in composed)
+    return " " if plain.isspace() else plain
+
+
+def _base_letter(char: str) -> str:
+    """The ASCII letter a Latin-like character stands for; other scripts stay as they are."""
+    if char.isascii() or "\u1100" <= char <= "\u11ff":
+        return char
+    if _MARKS.fullmatch(char):
+        return ""
+    known = confusables().always.get(char)
+    if known is not None:
+        return known
+    if "\u0400" <= char <= "\u052f" or char > "\u2fff":
+        return _latin_by_name(char)
+    stripped = _MARKS.sub("", unicodedata.normalize("NFKD", char))
+    return "".join(_latin_by_name(part) for part in stripped) or char
+
+
+def _latin_by_name(char: str) -> str:
+    """Small capitals, hooked and stroked letters carry the letter they are in their Unicode name."""
+    if char.isascii():
+        return char
+    match = _NAMED.match(unicodedata.name(char, ""))
+    if match is None:
+        return char
+    letter = match[2] or "A"
+    return letter if match[1] == "CAPITAL" else letter.lower()
+
+
+def _edits(text: str) -> Iterator[Edit]:
+    for match in _CLUSTER.finditer(text):
+        cluster = match[0]
+        kind = match.lastgroup
+        if kind == "letter":
+            new = _fold_cluster(cluster) if len(cluster) <= _LONGEST_CLUSTER else _fold_cluster(cluster[:4])
+        else:
+            new = " " if kind == "space" else ""
+        if new != cluster:
+            yield match.start(), match.end(), new
+
+
+class _Letters(dict[int, str]):
+    """A translation table that learns each character when it first meets it."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = plain = _fold_cluster(chr(code))
+        return plain
+
+
+_LETTER_TABLE = _Letters()
+
+
+def fold(base: View) -> View:
+    """The folded view: same case, but compatible, look-alike, stacked and hidden characters are plain."""
+    text = base.text
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return base
+    once = None
+    if not _UNEVEN.search(text):
+        # One character for one: positions stay, so no edit needs to be remembered.
+        translated = text.translate(_LETTER_TABLE)
+        once = View("folded", translated, base) if len(translated) == len(text) else None
+    once = once or rewrite(base, "folded", _edits(text))
+    return _fold_words(once) if _OTHER_ALPHABET.search(once.text) and _LATIN.search(once.text) else once
+
+
+def _fold_words(view: View) -> View:
+    """Replace look-alikes from other alphabets, but only in words that cannot be honest in them."""
+    mostly_latin = 4 * len(_LATIN.findall(view.text)) > len(view.text)
+    edits: list[Edit] = []
+    for match in _WORD.finditer(view.text):
+        word = match[0]
+        if _OTHER_ALPHABET.search(word) and (_LATIN.search(word) or (mostly_latin and _all_alike(word))):
+            edits.append((match.start(), match.end(), _transliterate(word)))
+    return rewrite(view, "folded", edits) if edits else view
+
+
+def _all_alike(word: str) -> bool:
+    return all(char in confusables().mixed for char in word)
+
+
+def _transliterate(word: str) -> str:
+    return "".join(confusables().mixed.get(char, char) for char in word)
+
+
+def parted(base: View) -> View | None:
+    """Hidden characters read as spaces, for words that were glued together with them."""
+    if base.text.isascii() or not _GLUE.search(base.text):
+        return None
+    return rewrite(base, "parted", ((m.start(), m.end(), " ") for m in _HIDDEN.finditer(base.text)))
+
+
+_GLUE = re.compile(rf"\w[{INVISIBLE}]+\w")

@@ -1,0 +1,48 @@
+"""Take markup away: HTML tags, comments and entities, Markdown emphasis and links."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from truekeep.text.view import Edit, View, rewrite
+
+_MARKUP = re.compile(
+    r"(?P<comment><!--|-->)"
+    r"|(?P<tag></?[A-Za-z][A-Za-z0-9-]{0,20}(?:\s[^<>]{0,300})?/?>)"
+    r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});)"
+    r"|(?P<link>!?\[(?P<label>[^\[\]]{0,300})\]\([^()\s]{0,500}\))"
+    r"|(?P<escape>\\[!-/:-@\[-`{-~])"
+    r"|(?P<emphasis>\*{1,3}|_{2,3}|~~|`{1,3}|\|\|)"
+)
+_INLINE = re.compile(
+    r"</?(?:a|abbr|b|bdi|bdo|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)\b", re.I
+)
+_SIGNS = frozenset("<&[*_~`|\\")
+
+
+def _edits(text: str) -> Iterator[Edit]:
+    for match in _MARKUP.finditer(text):
+        kind = match.lastgroup
+        start, end = match.span()
+        if kind == "entity":
+            plain = html.unescape(match[0])
+            yield start, end, plain if plain != match[0] else match[0]
+        elif kind in {"label", "link"}:
+            yield start, end, match["label"]
+        elif kind == "escape":
+            yield start, end, match[0][1]
+        elif kind == "tag" and not _INLINE.match(match[0]):
+            yield start, end, " "
+        else:
+            yield start, end, ""
+
+
+def unmark(base: View) -> View | None:
+    """The text as a browser would show it; ``None`` if there is no markup."""
+    if _SIGNS.isdisjoint(base.text):
+        return None
+    edits = list(_edits(base.text))
+    view = rewrite(base, "markup", edits) if edits else None
+    return view if view is not None and view.text != base.text else None

@@ -1,0 +1,88 @@
+"""All the ways a text may be read, plainest first; ordinary prose has just one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from truekeep.text.cipher import clue_words, deciphered
+from truekeep.text.decode import decoded, tags
+from truekeep.text.fold import fold, parted
+from truekeep.text.leet import unleet
+from truekeep.text.markup import unmark
+from truekeep.text.spacing import fragments, join
+from truekeep.text.view import View
+
+_MOST_VIEWS = 12
+_LONGEST_GROWTH = 4
+# Words of two letters or more, the odd number, ordinary punctuation: text of this shape needs no closer look.
+_NUMBER = r"[0-9]{1,4}(?:[.,:/\-][0-9]{1,4}){0,3}"
+_PROSE = re.compile(
+    rf"(?:(?:{_NUMBER}[,.:]? )?[\"'(]?(?:[A-Z\u00c0-\u024f][a-z\u00c0-\u024f]{{1,13}}|[a-z\u00c0-\u024f]{{2,13}}"
+    r"|[A-Z]{2,5}|[AaIiyoek]|[\u0250-\U0010ffff]{1,60})(?:'[a-z]{1,2})?"
+    r"[,.;:!?\"')]{0,3}(?: |\Z|(?<=[\u0250-\U0010ffff,.!?])))++"
+    rf"(?:{_NUMBER}[.!?]?)?\Z"
+)
+
+
+@cache
+def _suspicious() -> frozenset[str]:
+    return clue_words() | fragments()
+
+
+def views(text: str) -> tuple[View, ...]:
+    """The raw text first, then every reading that differs from those before it."""
+    raw = View("raw", text)
+    found = [raw]
+    seen = {text}
+    budget = _LONGEST_GROWTH * len(text) + 1000
+    for view in _readings(raw):
+        if view.text in seen:
+            continue
+        budget -= len(view.text)
+        if budget < 0 or len(found) == _MOST_VIEWS:
+            break
+        seen.add(view.text)
+        found.append(view)
+    return tuple(found)
+
+
+def _readings(raw: View) -> Iterator[View]:
+    """Readings build on each other: what is decoded, joined or unmasked has been folded first."""
+    plain = fold(raw)
+    yield plain
+    if not raw.text.isascii():
+        hidden = tags(raw)
+        if hidden is not None:
+            yield hidden
+        apart = parted(raw)
+        if apart is not None:
+            yield fold(apart)
+    ciphered = not _suspicious().isdisjoint(plain.text.lower().split())
+    if ciphered:
+        yield from deciphered(plain)
+    elif _PROSE.match(plain.text):
+        return
+    for payload in decoded(plain):
+        yield _named(fold(payload), payload.name)
+    shown = unmark(plain)
+    if shown is not None:
+        yield shown
+    yield from _letters(shown or plain)
+
+
+def _letters(shown: View) -> Iterator[View]:
+    joined = join(shown)
+    if joined is not None:
+        yield joined
+    for unmasked in unleet(shown):
+        yield unmasked
+        rejoined = join(unmasked)
+        if rejoined is not None:
+            yield rejoined
+
+
+def _named(view: View, name: str) -> View:
+    """A folded payload keeps the name of its encoding."""
+    return View(name, view.text, view._base, view._ends, view._edits)

@@ -1,0 +1,134 @@
+"""Join what was spaced out or split, and split what was glued together."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cache
+
+from truekeep.text.lexicon import words
+from truekeep.text.view import Edit, View, rewrite
+
+_SEPARATOR = r"[ \t._\-*~|/\\,:;+=^·•]"
+_SPACED = re.compile(rf"(?<![\w.])[^\W_]{_SEPARATOR}{{1,3}}(?:[^\W_]{_SEPARATOR}{{1,3}}){{1,}}[^\W_](?!\w)")
+_SPLIT = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[._\-*~|/\\^·•]{1,3}[^\W\d_]++)+")
+_INSIDE = re.compile(r"[._\-*~|/\\^·•](?=[^\W\d_])")
+_GLUED = re.compile(r"(?<![^\W\d_])[^\W\d_]{14,}+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_PAIR = re.compile(r"([^\W\d_]{2,12})[ \t]+(?=([^\W\d_]{2,12}))")
+_NOT_LETTER = re.compile(r"[\W_]+")
+_DOTTED = re.compile(r"\w[^\w\s]\w[^\w\s]\w")
+_LONGEST_RUN = 400
+_LONGEST_WORD = 16
+
+
+@cache
+def _parts() -> tuple[frozenset[str], int]:
+    return words().known, _LONGEST_WORD
+
+
+@cache
+def _long_telling() -> frozenset[str]:
+    return frozenset(word for word in words().telling if len(word) >= 6)
+
+
+@cache
+def fragments() -> frozenset[str]:
+    """Beginnings of telling words that are no words themselves; text without any has no broken words."""
+    known = words().known
+    return frozenset(w[:n] for w in _long_telling() for n in range(2, len(w) - 1) if w[:n] not in known)
+
+
+def segment(run: str) -> str | None:
+    """Known words with spaces between them, if the whole run (or all but a little) is made of them."""
+    lower = run.lower()[:_LONGEST_RUN]
+    known, longest = _parts()
+    best: list[tuple[float, int]] = [(0.0, 0)] + [(1e9, 0)] * len(lower)
+    for end in range(1, len(lower) + 1):
+        # An unknown letter costs more than any known word, so unknown stretches stay together.
+        best[end] = (best[end - 1][0] + 3.0, end - 1)
+        for start in range(max(0, end - longest), end - 1):
+            cost = best[start][0] + 1.0
+            if cost < best[end][0] and lower[start:end] in known:
+                best[end] = (cost, start)
+    return _spell(run, best) if best[-1][0] <= 0.45 * len(lower) else None
+
+
+def _spell(run: str, best: list[tuple[float, int]]) -> str:
+    cuts, end = [], len(best) - 1
+    while end:
+        cuts.append(run[best[end][1] : end])
+        end = best[end][1]
+    return " ".join(reversed(cuts)) + run[_LONGEST_RUN:]
+
+
+def _spaced_out(text: str) -> Iterator[Edit]:
+    for match in _SPACED.finditer(text):
+        chunks = re.split(r"[ \t]{2,}|(?<=[._\-*~|/\\,:;+=^·•]) +| +(?=[._\-*~|/\\,:;+=^·•])", match[0])
+        if len(chunks) == 1 and " " in match[0] and re.search(r"\w[^\w\s]\w", match[0]):
+            chunks = match[0].split(" ")
+        letters = [_NOT_LETTER.sub("", chunk) for chunk in chunks]
+        joined = " ".join(segment(word) or word for word in letters if word)
+        enough = 3 if _DOTTED.search(match[0]) else 4
+        if sum(char.isalpha() for char in joined) >= enough:
+            yield match.start(), match.end(), joined
+
+
+def _split_words(text: str) -> Iterator[Edit]:
+    if not _INSIDE.search(text):
+        return
+    for match in _SPLIT.finditer(text):
+        token = match[0]
+        if "_" in token:
+            yield match.start(), match.end(), token.replace("_", " ")
+            continue
+        pieces = re.split(r"[._\-*~|/\\^·•]+", token)
+        if _NOT_LETTER.sub("", token).lower() in words().telling:
+            yield match.start(), match.end(), "".join(pieces)
+        elif sum(piece.lower() in words().telling for piece in pieces) >= 2:
+            yield match.start(), match.end(), " ".join(pieces)
+
+
+def _broken_words(text: str) -> Iterator[Edit]:
+    if fragments().isdisjoint(text.lower().split()):
+        return
+    done = 0
+    for match in _PAIR.finditer(text):
+        pair = (match[1] + match[2]).lower()
+        if match.start() >= done and pair in _long_telling() and match[1].lower() not in words().known:
+            done = match.end() + len(match[2])
+            yield match.start(), done, match[1] + match[2]
+
+
+def _glued(text: str) -> Iterator[Edit]:
+    for match in _GLUED.finditer(text):
+        token = match[0]
+        if token.lower() in words().known:
+            continue
+        parts = _CAMEL.sub(" ", token) if not token.islower() and not token.isupper() else token
+        if sum(part in words().known for part in parts.lower().split()) < 2:
+            parts = segment(token) or token
+        if parts != token:
+            yield match.start(), match.end(), parts
+
+
+def _merged(text: str) -> list[Edit]:
+    """All edits in order; where two overlap the earlier kind wins."""
+    taken: list[Edit] = []
+    for kind in (_spaced_out, _split_words, _broken_words, _glued):
+        found = [edit for edit in kind(text) if not _overlaps(taken, edit)]
+        if found:
+            taken = sorted(taken + found)
+    return taken
+
+
+def _overlaps(taken: list[Edit], edit: Edit) -> bool:
+    after = bisect_left(taken, edit[1], key=lambda other: other[0])
+    return after > 0 and taken[after - 1][1] > edit[0]
+
+
+def join(base: View) -> View | None:
+    """Spaced-out letters joined, split words mended, glued words parted; ``None`` if there are none."""
+    edits = _merged(base.text)
+    return rewrite(base, "joined", edits) if edits else None

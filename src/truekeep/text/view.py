@@ -1,0 +1,65 @@
+"""A view: the text as a reader might see it, with the way back to the raw characters."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Edit = tuple[int, int, str]
+"""``(start, end, replacement)`` in the coordinates of the view that is rewritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One reading of a text. ``raw_span`` maps a span of it back to the text as it was given."""
+
+    name: str
+    text: str
+    _base: View | None = field(default=None, repr=False, compare=False)
+    _ends: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    _edits: tuple[tuple[int, int, int], ...] = field(default=(), repr=False, compare=False)
+
+    def raw_span(self, start: int, end: int) -> tuple[int, int]:
+        """The span of the raw text that produced ``text[start:end]``."""
+        size = len(self.text)
+        start = min(max(start, 0), size)
+        end = min(max(end, start), size)
+        if self._base is None:
+            return start, end
+        if not size:
+            return self._base.raw_span(0, len(self._base.text))
+        first = self._char(min(start, size - 1))
+        last = first if end <= start else self._char(end - 1)
+        return self._base.raw_span(first[0], max(first[1], last[1]))
+
+    def _char(self, index: int) -> tuple[int, int]:
+        """The base span behind one character: inside an edit all of it, elsewhere one character."""
+        after = bisect_right(self._ends, index)
+        if after < len(self._edits) and self._edits[after][0] <= index:
+            return self._edits[after][1:]
+        shift = self._edits[after - 1][2] - self._ends[after - 1] if after else 0
+        return index + shift, index + shift + 1
+
+
+def rewrite(base: View, name: str, edits: Iterable[Edit]) -> View:
+    """Apply ordered, non-overlapping edits to a view; the result knows where each character came from."""
+    pieces: list[str] = []
+    ends: list[int] = []
+    kept: list[tuple[int, int, int]] = []
+    source, done, length = base.text, 0, 0
+    for start, end, replacement in edits:
+        pieces.append(source[done:start])
+        length += start - done
+        pieces.append(replacement)
+        kept.append((length, start, end))
+        length += len(replacement)
+        ends.append(length)
+        done = end
+    pieces.append(source[done:])
+    return View(name, "".join(pieces), base, tuple(ends), tuple(kept))
+
+
+def whole(base: View, name: str, text: str) -> View:
+    """A view whose every span points at the whole base, for readings that have no local order."""
+    return rewrite(base, name, [(0, len(base.text), text)])
