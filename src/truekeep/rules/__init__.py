@@ -1,0 +1,23 @@
+"""Agent Threat Rules: load them, match them in linear time, test and lint them."""
+
+from __future__ import annotations
+
+from truekeep.rules.engine import Engine, Limits, Match, Scan
+from truekeep.rules.events import Event
+from truekeep.rules.loader import builtin, load
+from truekeep.rules.model import Case, Condition, Fault, Loaded, Rule
+
+__all__ = [
+    "Case",
+    "Condition",
+    "Engine",
+    "Event",
+    "Fault",
+    "Limits",
+    "Loaded",
+    "Match",
+    "Rule",
+    "Scan",
+    "builtin",
+    "load",
+]

@@ -1,0 +1,137 @@
+"""Patterns: JavaScript regular expressions matched exactly, quickly, and in linear time when they fight back."""
+
+from __future__ import annotations
+
+import functools
+import re as plain_re
+from typing import Any
+
+from truekeep.rules.model import PatternSpec
+from truekeep.rules.pattern import emit, literals
+from truekeep.rules.pattern.linear import LinearMatcher
+from truekeep.rules.pattern.measure import check_size, is_empty_everywhere
+from truekeep.rules.pattern.parser import parse_pattern
+from truekeep.rules.pattern.syntax import (
+    Anchor,
+    BackReference,
+    Choice,
+    Group,
+    Look,
+    Node,
+    PatternError,
+    Repeat,
+    Sequence,
+)
+
+__all__ = ["Pattern", "PatternError", "Undecided", "compile_spec"]
+
+
+class Undecided(Exception):  # noqa: N818  # an answer, not a programming error
+    """The pattern has a back-reference and the text made it too slow to decide."""
+
+
+class Pattern:
+    """One pattern. ``find`` gives the same answer however fast or slow the machine is."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.groups: dict[int, Node] = {}
+        self.has_references = _collect(node, self.groups)
+        self._linear = LinearMatcher(node, self.groups)
+        self._quick: Any = None
+
+    @functools.cached_property
+    def matches_empty(self) -> bool:
+        """Whether the pattern matches the empty text at every place, and so says nothing."""
+        return is_empty_everywhere(self.node)
+
+    @functools.cached_property
+    def literals(self) -> frozenset[str]:
+        """Lower-case strings one of which is in every match; empty if none are known."""
+        return literals.required(self.node)
+
+    def find(self, text: str, patience: float = 0.002) -> tuple[int, int] | None:
+        """The leftmost match, the longest from its start, or ``None``.
+
+        A backtracking matcher looks first. When it takes longer than ``patience`` seconds the linear one
+        takes over: the clock decides who answers, never what the answer is.
+        """
+        try:
+            start = self._quick_start(text, patience)
+        except TimeoutError:
+            if self.has_references and self._linear.leftmost(text) is not None:
+                raise Undecided from None
+            start = None if self.has_references else self._linear.leftmost(text)
+        if start is None:
+            return None
+        return start, self._end(text, start)
+
+    def starts(self, text: str) -> bytearray:
+        """For every place of ``text``, 1 if a match starts there."""
+        return self._linear.starts(text)
+
+    def find_linear(self, text: str) -> tuple[int, int] | None:
+        """The same as :meth:`find` without the backtracking matcher."""
+        start = self._linear.leftmost(text)
+        return None if start is None else (start, self._end(text, start))
+
+    def _quick_start(self, text: str, patience: float) -> int | None:
+        if patience <= 0:
+            raise TimeoutError
+        if self._quick is None:
+            self._quick = _quick(self.node, self.has_references)
+        found = self._quick.search(text, timeout=patience)
+        return None if found is None else int(found.start())
+
+    def _end(self, text: str, start: int) -> int:
+        end = self._linear.longest(text, start)
+        return start if end is None else end
+
+
+def _quick(node: Node, capturing: bool) -> Any:
+    import regex  # noqa: PLC0415  # only texts with a candidate pay for it
+
+    try:
+        return regex.compile(
+            emit.exact(node, capturing=capturing), regex.ASCII | regex.V0, cache_pattern=False
+        )
+    except regex.error as error:
+        raise PatternError(f"invalid regex: {error}") from None
+
+
+def _collect(node: Node, groups: dict[int, Node]) -> bool:
+    """Fill ``groups`` with every capturing group; true if the pattern refers back to one."""
+    match node:
+        case BackReference():
+            return True
+        case Group():
+            groups[node.number] = node.part
+            return _collect(node.part, groups)
+        case Repeat() | Look():
+            return _collect(node.part, groups)
+        case Sequence():
+            return any([_collect(part, groups) for part in node.parts])
+        case Choice():
+            return any([_collect(option, groups) for option in node.options])
+        case _:
+            return False
+
+
+def compile_spec(spec: PatternSpec) -> Pattern:
+    """The compiled pattern of ``spec``. Raises :class:`PatternError`."""
+    return Pattern(spec_node(spec))
+
+
+@functools.lru_cache(maxsize=10_000)
+def spec_node(spec: PatternSpec) -> Node:
+    """The tree of ``spec``; the text operators become literals with anchors."""
+    if spec.operator == "regex":
+        node = parse_pattern(spec.source, ignore_case=spec.ignore_case)
+        check_size(node)
+        return node
+    literal = parse_pattern(plain_re.escape(spec.source), ignore_case=spec.ignore_case)
+    if spec.operator == "contains":
+        return literal
+    if spec.operator == "starts_with":
+        return Sequence((Anchor("start"), literal))
+    return Sequence((Anchor("start"), literal, Anchor("end")))

@@ -1,0 +1,74 @@
+"""Sizes of a pattern, worked out from its tree alone: can it be empty, how many states does it need."""
+
+from __future__ import annotations
+
+from truekeep.rules.pattern.automaton import MAX_STATES
+from truekeep.rules.pattern.syntax import (
+    INFINITY,
+    Anchor,
+    BackReference,
+    Chars,
+    Choice,
+    Group,
+    Look,
+    Node,
+    PatternError,
+    Repeat,
+    Sequence,
+)
+
+
+def is_empty_everywhere(node: Node) -> bool:
+    """Whether the pattern matches the empty text at every place, and so says nothing."""
+    match node:
+        case Sequence():
+            return all(is_empty_everywhere(part) for part in node.parts)
+        case Choice():
+            return any(is_empty_everywhere(option) for option in node.options)
+        case Repeat():
+            return node.least == 0 or is_empty_everywhere(node.part)
+        case Group():
+            return is_empty_everywhere(node.part)
+        case _:
+            return False
+
+
+def can_be_empty(node: Node) -> bool:
+    """Whether some match takes no characters (an anchor alone, say)."""
+    match node:
+        case Sequence():
+            return all(can_be_empty(part) for part in node.parts)
+        case Choice():
+            return any(can_be_empty(option) for option in node.options)
+        case Repeat():
+            return node.least == 0 or can_be_empty(node.part)
+        case Group():
+            return can_be_empty(node.part)
+        case Chars():
+            return False
+        case _:
+            return True
+
+
+def states(node: Node) -> int:
+    """How many states the linear matcher needs, look-arounds included."""
+    match node:
+        case Chars():
+            return 1
+        case Sequence():
+            return sum(states(part) for part in node.parts)
+        case Choice():
+            return sum(states(option) for option in node.options)
+        case Repeat():
+            copies = max(node.least, 1) if node.most == INFINITY else node.most
+            return copies * states(node.part)
+        case Group() | Look():
+            return states(node.part)
+        case Anchor() | BackReference():
+            return 0
+
+
+def check_size(node: Node) -> None:
+    """Refuse a pattern that the linear matcher could not hold."""
+    if states(node) > MAX_STATES:
+        raise PatternError(f"pattern needs more than {MAX_STATES:,} states; make its repetitions smaller")

@@ -1,0 +1,376 @@
+"""Parse JavaScript regular expressions (with leading inline flags) into a tree."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from truekeep.rules.pattern import charset
+from truekeep.rules.pattern.charset import CharSet
+from truekeep.rules.pattern.syntax import (
+    EMPTY,
+    INFINITY,
+    Anchor,
+    AnchorKind,
+    BackReference,
+    Chars,
+    Choice,
+    Group,
+    Look,
+    Node,
+    PatternError,
+    Repeat,
+    Sequence,
+)
+
+MAX_LENGTH = 20_000
+MAX_DEPTH = 60
+MAX_REPEAT = 100_000
+_FLAGS = re.compile(r"\(\?([a-z]*)(?:-([a-z]+))?([:)])")
+_BRACES = re.compile(r"\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
+_CONTROL = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "f": "\f"}
+_CLASSES = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
+_KNOWN_FLAGS = frozenset("imsux")
+
+
+@dataclass(slots=True)
+class Flags:
+    """The flags in force at one place of a pattern."""
+
+    ignore_case: bool = True
+    multiline: bool = False
+    dot_all: bool = False
+    unicode: bool = False
+
+
+def parse_pattern(source: str, *, ignore_case: bool = True) -> Node:
+    """The tree of ``source``. Like the format's reference engine, letters match in either case by default."""
+    if len(source) > MAX_LENGTH:
+        raise PatternError(f"pattern is longer than {MAX_LENGTH:,} characters")
+    flags = Flags(ignore_case=ignore_case, unicode="\\u{" in source or "\\p{" in source or "\\P{" in source)
+    return _Parser(source, flags).parse()
+
+
+class _Parser:
+    def __init__(self, source: str, flags: Flags) -> None:
+        self._source = source
+        self._flags = flags
+        self._at = 0
+        self._depth = 0
+        self._groups = 0
+        self._names = _group_names(source)
+
+    def parse(self) -> Node:
+        node = self._choice()
+        if self._at < len(self._source):
+            raise self._error("unmatched ')'")
+        return node
+
+    def _error(self, reason: str) -> PatternError:
+        return PatternError(f"invalid regex: {reason} at character {self._at + 1}")
+
+    def _peek(self) -> str:
+        return self._source[self._at] if self._at < len(self._source) else ""
+
+    def _eat(self, text: str) -> bool:
+        if self._source.startswith(text, self._at):
+            self._at += len(text)
+            return True
+        return False
+
+    def _choice(self) -> Node:
+        options = [self._sequence()]
+        while self._eat("|"):
+            options.append(self._sequence())
+        return options[0] if len(options) == 1 else Choice(tuple(options))
+
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while self._peek() not in ("", "|", ")"):
+            if self._switches_flags():
+                continue
+            node = self._quantified(self._atom())
+            if node is not EMPTY:
+                parts.append(node)
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts)) if parts else EMPTY
+
+    def _switches_flags(self) -> bool:
+        """``(?i)`` and the like: not JavaScript, but the format allows them and they hold from here on."""
+        match = _FLAGS.match(self._source, self._at)
+        if not match or match.group(3) != ")" or not (match.group(1) or match.group(2)):
+            return False
+        self._flags = self._switched(match)
+        self._at = match.end()
+        return True
+
+    def _switched(self, match: re.Match[str]) -> Flags:
+        on, off = match.group(1), match.group(2) or ""
+        if not set(on + off) <= _KNOWN_FLAGS or "x" in on:
+            raise self._error(f"unknown flags '{on}{off}'")
+        now = self._flags
+        return Flags(
+            ignore_case=("i" in on or now.ignore_case) and "i" not in off,
+            multiline=("m" in on or now.multiline) and "m" not in off,
+            dot_all=("s" in on or now.dot_all) and "s" not in off,
+            unicode="u" in on or now.unicode,
+        )
+
+    def _quantified(self, node: Node) -> Node:
+        bounds = self._bounds()
+        if bounds is None:
+            return node
+        if isinstance(node, Anchor) or (isinstance(node, Look) and node.behind):
+            raise self._error("nothing to repeat")
+        lazy = self._eat("?")
+        if self._peek() in ("*", "+", "?") or (self._peek() == "{" and _BRACES.match(self._source, self._at)):
+            raise self._error("nothing to repeat")
+        least, most = bounds
+        return Repeat(node, least, most, lazy)
+
+    def _bounds(self) -> tuple[int, int] | None:
+        for sign, bounds in (("*", (0, INFINITY)), ("+", (1, INFINITY)), ("?", (0, 1))):
+            if self._eat(sign):
+                return bounds
+        match = _BRACES.match(self._source, self._at)
+        if not match:
+            return None
+        self._at = match.end()
+        least = int(match.group(1))
+        most = least if match.group(2) is None else int(match.group(3)) if match.group(3) else INFINITY
+        if most != INFINITY and most < least:
+            raise self._error("numbers out of order in {}")
+        if max(least, most) > MAX_REPEAT:
+            raise self._error(f"repetition above {MAX_REPEAT:,}")
+        return least, most
+
+    def _atom(self) -> Node:
+        char = self._peek()
+        if char == "(":
+            return self._group()
+        if char == "[":
+            return Chars(self._fold(self._class()))
+        if char == "\\":
+            return self._escape()
+        if char in ("*", "+", "?"):
+            raise self._error("nothing to repeat")
+        self._at += 1
+        if char == "^":
+            return Anchor("line_start" if self._flags.multiline else "start")
+        if char == "$":
+            return Anchor("line_end" if self._flags.multiline else "end")
+        if char == ".":
+            return Chars(charset.EVERYTHING if self._flags.dot_all else charset.DOT)
+        return Chars(self._fold(charset.of(char)))
+
+    def _fold(self, chars: CharSet) -> CharSet:
+        return chars.folded(unicode=self._flags.unicode) if self._flags.ignore_case else chars
+
+    def _group(self) -> Node:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._error(f"groups nested deeper than {MAX_DEPTH}")
+        outer = self._flags
+        node = self._group_body()
+        if not self._eat(")"):
+            raise self._error("missing ')'")
+        self._flags = outer
+        self._depth -= 1
+        return node
+
+    def _group_body(self) -> Node:
+        for opener, behind, negated in (
+            ("(?=", False, False),
+            ("(?!", False, True),
+            ("(?<=", True, False),
+            ("(?<!", True, True),
+        ):
+            if self._eat(opener):
+                return Look(self._choice(), behind, negated)
+        if self._eat("(?:"):
+            return self._choice()
+        if flags := _FLAGS.match(self._source, self._at):
+            self._flags = self._switched(flags)
+            self._at = flags.end() if flags.group(3) == ":" else flags.end() - 1
+            return self._choice()
+        named = re.compile(r"\(\?P?<([A-Za-z_$][\w$]{0,99})>").match(self._source, self._at)
+        if named:
+            self._at = named.end()
+        elif self._source.startswith("(?", self._at):
+            raise self._error("unknown kind of group")
+        else:
+            self._at += 1
+        self._groups += 1
+        number = self._groups
+        return Group(self._choice(), number)
+
+    def _escape(self) -> Node:
+        following = self._source[self._at + 1 : self._at + 2]
+        if following in ("b", "B"):
+            self._at += 2
+            kind: AnchorKind = "word" if following == "b" else "not_word"
+            return Anchor(kind)
+        if following in ("A", "Z") and not self._flags.unicode:
+            # Python's spelling of the ends; in JavaScript it would be the letter, which no rule means.
+            self._at += 2
+            return Anchor("start" if following == "A" else "end")
+        reference = re.compile(r"\\([1-9][0-9]?)|\\k<([A-Za-z_$][\w$]{0,99})>").match(self._source, self._at)
+        if reference and (
+            reference.group(2) in self._names or int(reference.group(1) or 99) <= len(self._names)
+        ):
+            self._at = reference.end()
+            name = reference.group(2)
+            return BackReference(self._names.index(name) + 1 if name else int(reference.group(1)))
+        return Chars(self._fold(self._escaped_set()))
+
+    def _escaped_set(self) -> CharSet:
+        """The set of one escape, inside or outside a class."""
+        self._at += 1
+        char = self._peek()
+        if not char:
+            raise self._error("pattern ends in a backslash")
+        self._at += 1
+        if char.lower() in _CLASSES:
+            chars = _CLASSES[char.lower()]
+            return chars if char.islower() else ~chars
+        if char in ("p", "P") and self._peek() == "{":
+            chars = self._property()
+            return chars if char == "p" else ~chars
+        if char in _CONTROL:
+            return charset.of(_CONTROL[char])
+        return CharSet([(self._code(char),) * 2])
+
+    def _code(self, char: str) -> int:
+        match = None
+        if char == "u":
+            match = re.compile(r"\{([0-9A-Fa-f]{1,8})\}|([0-9A-Fa-f]{4})").match(self._source, self._at)
+        elif char == "x":
+            match = re.compile(r"()([0-9A-Fa-f]{2})").match(self._source, self._at)
+        elif char == "c" and re.match(r"[A-Za-z]", self._peek()):
+            self._at += 1
+            return ord(self._source[self._at - 1]) % 32
+        elif char == "0" and not self._peek().isdigit():
+            return 0
+        if match is None:
+            if self._flags.unicode and char.isalnum():
+                raise self._error(f"unknown escape '\\{char}'")
+            return ord(char)
+        self._at = match.end()
+        code = int(match.group(1) or match.group(2), 16)
+        if code > charset.MAX_CODE_POINT:
+            raise self._error("code point out of range")
+        return self._joined_surrogates(code)
+
+    def _joined_surrogates(self, code: int) -> int:
+        """``\\ud83d\\ude00`` is one character here, as it is in the text."""
+        low = re.compile(r"\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})").match(self._source, self._at)
+        if 0xD800 <= code <= 0xDBFF and low:
+            self._at = low.end()
+            return 0x10000 + ((code - 0xD800) << 10) + (int(low.group(1), 16) - 0xDC00)
+        return code
+
+    def _property(self) -> CharSet:
+        match = re.compile(
+            r"\{(?:(?:sc|scx|gc|Script|Script_Extensions|General_Category)=)?(\w{1,60})\}"
+        ).match(self._source, self._at)
+        if not match:
+            raise self._error("unreadable \\p{…}")
+        self._at = match.end()
+        chars = property_set(match.group(1))
+        if chars is None:
+            raise self._error(f"unknown property '{match.group(1)[:40]}'")
+        return chars
+
+    def _class(self) -> CharSet:
+        self._at += 1
+        negated = self._eat("^")
+        ranges: list[tuple[int, int]] = []
+        while not self._eat("]"):
+            if self._at >= len(self._source):
+                raise self._error("missing ']'")
+            first = self._class_member()
+            if self._peek() == "-" and self._source[self._at + 1 : self._at + 2] not in ("]", ""):
+                self._at += 1
+                ranges += self._class_range(first, self._class_member())
+            else:
+                ranges += first.ranges
+        chars = CharSet(ranges)
+        if negated:
+            # Folding comes first: [^a] with ignored case excludes A as well.
+            return ~self._fold(chars)
+        return chars
+
+    def _class_member(self) -> CharSet:
+        if self._peek() != "\\":
+            self._at += 1
+            return charset.of(self._source[self._at - 1])
+        if self._source.startswith("\\b", self._at):
+            self._at += 2
+            return charset.of("\b")
+        if self._source.startswith("\\-", self._at):
+            self._at += 2
+            return charset.of("-")
+        return self._escaped_set()
+
+    def _class_range(self, first: CharSet, last: CharSet) -> list[tuple[int, int]]:
+        low, high = first.single(), last.single()
+        if low is None or high is None:
+            if self._flags.unicode:
+                raise self._error("a class cannot be the end of a range")
+            return [*first.ranges, *last.ranges, (ord("-"), ord("-"))]
+        if low > high:
+            raise self._error("range out of order in []")
+        return [(low, high)]
+
+
+def _group_names(source: str) -> list[str]:
+    """The name of every capturing group in order of its number; unnamed ones have the empty name."""
+    outside = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "", source, flags=re.DOTALL)
+    return [match.group(1) or "" for match in re.finditer(r"\((?:(?!\?)|\?P?<(?![=!])([^>]*)>)", outside)]
+
+
+def property_set(name: str) -> CharSet | None:
+    """The code points of a general category or of a common script or property; ``None`` when unknown."""
+    if name in ("Any",):
+        return charset.EVERYTHING
+    prefix = _LONG_CATEGORIES.get(name, name)
+    codes = range(charset.MAX_CODE_POINT + 1)
+    if re.fullmatch(r"[CLMNPSZ][a-z]?", prefix):
+        return _runs(code for code in codes if unicodedata.category(chr(code)).startswith(prefix))
+    if name in _SCRIPTS:
+        return CharSet(_SCRIPTS[name])
+    return None
+
+
+def _runs(codes: Iterable[int]) -> CharSet:
+    return CharSet((code, code) for code in codes)
+
+
+_LONG_CATEGORIES = {
+    "Letter": "L",
+    "Lowercase_Letter": "Ll",
+    "Uppercase_Letter": "Lu",
+    "Mark": "M",
+    "Number": "N",
+    "Punctuation": "P",
+    "Symbol": "S",
+    "Separator": "Z",
+    "Format": "Cf",
+    "Alphabetic": "L",
+}
+_SCRIPTS: dict[str, list[tuple[int, int]]] = {
+    "Han": [(0x2E80, 0x2FD5), (0x3005, 0x3007), (0x3021, 0x3029), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)]
+    + [(0xF900, 0xFAD9), (0x20000, 0x323AF)],
+    "Hiragana": [(0x3041, 0x3096), (0x309D, 0x309F)],
+    "Katakana": [(0x30A1, 0x30FA), (0x30FD, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9D)],
+    "Hangul": [(0x1100, 0x11FF), (0x3131, 0x318E), (0xAC00, 0xD7A3)],
+    "Cyrillic": [(0x400, 0x52F), (0x1C80, 0x1C8A), (0x2DE0, 0x2DFF), (0xA640, 0xA69F)],
+    "Greek": [(0x370, 0x373), (0x375, 0x377), (0x37A, 0x37D), (0x37F, 0x3FF), (0x1F00, 0x1FFE)],
+    "Arabic": [(0x600, 0x6FF), (0x750, 0x77F), (0x8A0, 0x8FF), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC)],
+    "Hebrew": [(0x591, 0x5F4), (0xFB1D, 0xFB4F)],
+    "Latin": [(0x41, 0x5A), (0x61, 0x7A), (0xAA, 0xAA), (0xBA, 0xBA), (0xC0, 0x24F), (0x1E00, 0x1EFF)]
+    + [(0x2C60, 0x2C7F), (0xA722, 0xA7FF), (0xFF21, 0xFF3A), (0xFF41, 0xFF5A)],
+    "Emoji": [(0x203C, 0x203C), (0x2049, 0x2049), (0x2600, 0x27BF), (0x1F000, 0x1FAFF)],
+    "Extended_Pictographic": [(0x203C, 0x203C), (0x2049, 0x2049), (0x2600, 0x27BF), (0x1F000, 0x1FAFF)],
+}
