@@ -24,6 +24,7 @@ class Paths:
     data: Path
     keys: Path
     config: Path
+    cache: Path
 
     @classmethod
     def resolve(cls, home: str | Path | None = None) -> Self:
@@ -31,13 +32,14 @@ class Paths:
         root = home if home is not None else os.environ.get("TRUEKEEP_HOME")
         if root:
             base = Path(root).expanduser().absolute()
-            data, keys, config = base / "data", base / "keys", base
+            data, keys, config, cache = base / "data", base / "keys", base, base / "cache"
         else:
             config = _xdg("XDG_CONFIG_HOME", ".config")
             data, keys = _xdg("XDG_DATA_HOME", ".local/share"), config / "keys"
+            cache = _xdg("XDG_CACHE_HOME", ".cache")
         if moved := os.environ.get("TRUEKEEP_KEYS"):
             keys = Path(moved).expanduser().absolute()
-        return cls(data=data, keys=keys, config=config)
+        return cls(data=data, keys=keys, config=config, cache=cache)
 
 
 def _xdg(variable: str, default: str) -> Path:
@@ -73,9 +75,11 @@ class Settings:
         values = _from_file(config_dir / "config.toml")
         channels = default_channels() | _channels(values.pop("channels", {}))
         values |= _from_environment()
-        return replace(
-            cls(), **{name: _typed(name, value) for name, value in values.items()}, channels=channels
-        )
+        return replace(cls(), **{name: _typed(name, value) for name, value in values.items()}, channels=channels)
+
+    def with_policy(self, policy: str) -> Settings:
+        """The same settings under another preset."""
+        return replace(self, policy=policy)
 
     def channel(self, name: str) -> Channel:
         """The channel of that name; ``reviewer:NAME`` always exists and can only review."""
@@ -110,9 +114,7 @@ def _channel(name: str, entry: Any) -> Channel:
         raise ConfigError(f"[channels.{name}] takes 'standing' and 'capabilities' only.")
     capabilities = frozenset(entry.get("capabilities", ["write"]))
     if unknown := capabilities - CAPABILITIES:
-        raise ConfigError(
-            f"[channels.{name}] has an unknown capability: {', '.join(sorted(map(str, unknown)))}."
-        )
+        raise ConfigError(f"[channels.{name}] has an unknown capability: {', '.join(sorted(map(str, unknown)))}.")
     standing = entry.get("standing")
     if standing is None:
         return Channel(name, None, capabilities)
@@ -132,11 +134,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _from_environment() -> dict[str, Any]:
-    names = {
-        f"{_ENV_PREFIX}{entry.name.upper()}": entry.name
-        for entry in fields(Settings)
-        if entry.name != "channels"
-    }
+    names = {f"{_ENV_PREFIX}{entry.name.upper()}": entry.name for entry in fields(Settings) if entry.name != "channels"}
     return {names[variable]: os.environ[variable] for variable in names if variable in os.environ}
 
 

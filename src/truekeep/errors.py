@@ -151,9 +151,7 @@ class StoreTampered(StoreError):
     """Stored bytes were altered by someone who does not hold the keep's keys."""
 
     code = "store_tampered"
-    default_hint = (
-        "Nothing is served until a person decides; run 'truekeep audit verify' to see where it breaks."
-    )
+    default_hint = "Nothing is served until a person decides; run 'truekeep audit verify' to see where it breaks."
 
 
 class StoreReadOnly(StoreError):

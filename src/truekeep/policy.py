@@ -70,9 +70,7 @@ def decide(policy: Policy, standing: Standing, findings: Iterable[Finding]) -> R
     return worst
 
 
-def blocking(
-    policy: Policy, standing: Standing, findings: Iterable[Finding], waived: Iterable[str] = ()
-) -> list[str]:
+def blocking(policy: Policy, standing: Standing, findings: Iterable[Finding], waived: Iterable[str] = ()) -> list[str]:
     """The rule ids for which a stored memory may not be shown, in order, without those a reviewer waived."""
     seen = set(waived)
     ids: list[str] = []
@@ -93,9 +91,7 @@ def preset(name: str) -> Policy:
     """The preset of that name."""
     if name not in PRESETS:
         raise UnknownPolicy("No such policy preset.", hint=f"Presets: {', '.join(PRESETS)}.")
-    raw = tomllib.loads(
-        (resources.files("truekeep") / "data" / "policies" / f"{name}.toml").read_text("utf-8")
-    )
+    raw = tomllib.loads((resources.files("truekeep") / "data" / "policies" / f"{name}.toml").read_text("utf-8"))
     base = preset(raw["extends"]).table if "extends" in raw else {}
     table = {standing: {**base.get(standing, {}), **raw.get(standing.label, {})} for standing in Standing}
     _check(name, table)
@@ -107,9 +103,7 @@ def _check(name: str, table: Mapping[Standing, Mapping[str, str]]) -> None:
     for standing, row in table.items():
         undecided = [entry for entry in _ROWS if row.get(entry) not in decisions]
         if undecided:
-            raise UnknownPolicy(
-                f"The preset {name} does not decide: {standing.label} {', '.join(undecided)}."
-            )
+            raise UnknownPolicy(f"The preset {name} does not decide: {standing.label} {', '.join(undecided)}.")
 
 
 def _weight(decision: Decision, finding: Finding | None) -> tuple[int, int]:
@@ -129,9 +123,7 @@ def _sentence(decision: Decision, finding: Finding) -> str:
 def _clean(decision: Decision, standing: Standing) -> Ruling:
     if decision is Decision.ACCEPT:
         if standing is Standing.HEARSAY:
-            return Ruling(
-                decision, "stored_inform_only", "Stored as background: hearsay informs, it never acts."
-            )
+            return Ruling(decision, "stored_inform_only", "Stored as background: hearsay informs, it never acts.")
         return Ruling(decision, "stored", "Stored.")
     return Ruling(
         decision, "hearsay_held", "Held for review: it was read, not said by the owner or an enrolled system."

@@ -302,9 +302,9 @@ class Verification:
 
 def utc_text(moment: datetime) -> str:
     """A moment as the fixed-width UTC text that is stored and shown."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def utc_moment(text: str) -> datetime:
     """The moment behind ``utc_text``."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)

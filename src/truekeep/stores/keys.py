@@ -77,9 +77,7 @@ class Keyring:
         try:
             keep_id, cipher = str(entry["keep_id"]), str(entry["cipher"])
             nonce, wrapped = _bytes(entry["nonce"]), _bytes(entry["wrapped"])
-            data_key = AESGCM(self._master(create=False)).decrypt(
-                nonce, wrapped, _binding(keep, keep_id, cipher)
-            )
+            data_key = AESGCM(self._master(create=False)).decrypt(nonce, wrapped, _binding(keep, keep_id, cipher))
         except (KeyError, ValueError, InvalidTag) as error:
             raise KeyUnavailable(
                 "The keep's key cannot be unwrapped with this master key.",

@@ -39,9 +39,7 @@ class Sealed:
 class Ledger:
     """The sealed store of one keep. Thread-safe; several processes may have one each."""
 
-    def __init__(
-        self, backend: Backend, seal: Seal, anchor: FileAnchor, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, backend: Backend, seal: Seal, anchor: FileAnchor, clock: Callable[[], datetime]) -> None:
         self._backend = backend
         self._seal = seal
         self._anchor = anchor
@@ -86,6 +84,13 @@ class Ledger:
         with self.reading():
             row = self._backend.by_id(table, row_id)
             return self._sealed(table, row) if row else None
+
+    def find_memory(self, memory_id: str) -> Sealed | None:
+        """The memory of that id; a row that truekeep did not name is found by its ``row-N`` handle."""
+        if memory_id.startswith("row-") and memory_id[4:].isdecimal() and len(memory_id) < 24:
+            found = self.at("memories", [int(memory_id[4:])])
+            return next(iter(found.values()), None)
+        return self.get("memories", memory_id)
 
     def at(self, table: str, seqs: Sequence[int]) -> dict[int, Sealed]:
         """The rows at those places."""
@@ -220,9 +225,7 @@ class Ledger:
         for table in TABLES:
             present = {row.seq: row for row in self._backend.rows(table)}
             missing += [f"{table} row {seq}" for seq in expected[table].keys() - present.keys()]
-            failed += [
-                f"{table} row {seq}" for seq, row in present.items() if not self._sealed(table, row).verified
-            ]
+            failed += [f"{table} row {seq}" for seq, row in present.items() if not self._sealed(table, row).verified]
         if missing:
             raise StoreTampered(
                 f"{len(missing)} rows are missing from the store: {', '.join(sorted(missing)[:5])}.",

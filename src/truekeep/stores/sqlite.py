@@ -196,10 +196,7 @@ class SqliteBackend:
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return (
-            EventRow(*found)
-            for found in self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds)
-        )
+        return (EventRow(*found) for found in self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
 
     def event(self, seq: int) -> EventRow | None:
         """The event with that number."""

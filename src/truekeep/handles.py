@@ -1,0 +1,94 @@
+"""Handles: what a session or a piece of agent code is given instead of the whole keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from truekeep.origin import require
+from truekeep.types import Channel, Snapshot, Verdict
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
+    from truekeep.recall import Recall
+
+
+class Handle:
+    """A capability: one channel, perhaps one session. It has no ``via``, no review, no audit and no credit."""
+
+    def __init__(self, keep: Keep, channel: Channel, session: str | None) -> None:
+        self.__keep = keep
+        self.channel = channel.name
+        self.session = session
+        self.__channel = channel
+
+    def remember(self, text: str, **fields: Any) -> Verdict:
+        """Put a text through the gate over this handle's channel."""
+        return self.__keep.remember(text, **self._over(fields))
+
+    def remember_many(self, entries: Iterable[str | Mapping[str, Any]], **fields: Any) -> list[Verdict]:
+        """Put a batch through the gate over this handle's channel."""
+        return self.__keep.remember_many(entries, **self._over(fields))
+
+    def update_memory(self, memory_id: str, text: str, **fields: Any) -> Verdict:
+        """Offer new content for a memory over this handle's channel."""
+        return self.__keep.update_memory(memory_id, text, **self._over(fields))
+
+    def delete_memory(self, memory_id: str) -> Verdict:
+        """Delete a memory, or propose it, as the channel may."""
+        return self.__keep.delete_memory(memory_id, via=self.channel)
+
+    def recall(self, query: str, **options: Any) -> Recall:
+        """Recall for a channel that may read."""
+        require(self.__channel, "read")
+        return self.__keep.recall(query, **options)
+
+    def get_memories(self, **options: Any) -> list[dict[str, Any]]:
+        """List for a channel that may read."""
+        require(self.__channel, "read")
+        return self.__keep.get_memories(**options)
+
+    def snapshot(self, *, refresh: bool = False) -> Snapshot:
+        """The snapshot of this handle's session, for a channel that may read."""
+        require(self.__channel, "read")
+        return self.__keep.snapshot(self.session or "default", refresh=refresh)
+
+    def _over(self, fields: dict[str, Any]) -> dict[str, Any]:
+        for fixed in ("via", "session"):
+            if fixed in fields:
+                raise TypeError(f"a handle's {fixed} is fixed when it is bound")
+        return {**fields, "via": self.channel, **({"session": self.session} if self.session else {})}
+
+
+class Session:
+    """One conversation, as the host program sees it."""
+
+    def __init__(self, keep: Keep, name: str, *, mediated: bool) -> None:
+        self._keep = keep
+        self.name = name
+        self.mediated = mediated
+
+    def remember(self, text: str, *, via: str, **fields: Any) -> Verdict:
+        """Put a text through the gate as part of this session."""
+        return self._keep.remember(text, via=via, session=self.name, **fields)
+
+    def recall(self, query: str, **options: Any) -> Recall:
+        """Recall within this session."""
+        return self._keep.recall(query, **options)
+
+    def snapshot(self, *, refresh: bool = False) -> Snapshot:
+        """The frozen text for this session's prompt."""
+        return self._keep.snapshot(self.name, refresh=refresh)
+
+    def bind(self, channel: str) -> Handle:
+        """A handle for that channel within this session."""
+        return self._keep.bind(channel, session=self.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing is held open: the session's state is in the keep."""

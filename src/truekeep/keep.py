@@ -1,0 +1,258 @@
+"""The front door: a ``Keep`` ties the way in, the way out, review and audit of one owner's memory together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from truekeep.audit import Audit
+from truekeep.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
+from truekeep.config import Paths, Settings
+from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.gate import Gate
+from truekeep.handles import Handle, Session
+from truekeep.origin import keep_name, require, session_name, standing_of
+from truekeep.policy import preset
+from truekeep.reading import Reader
+from truekeep.recall import Query, Recall, Recaller
+from truekeep.review import Review, delete
+from truekeep.screens.panel import Screening
+from truekeep.snapshots import Snapshots
+from truekeep.stores.files import open_ledger
+from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.records import memory_from
+from truekeep.types import Candidate, Decision, Origin, Snapshot, Verdict
+
+
+def now() -> datetime:
+    """The current moment, in UTC."""
+    return datetime.now(UTC)
+
+
+class Keep:
+    """One owner's memory. ``via=`` is for the host program itself; hand agent code a ``bind`` handle instead."""
+
+    def __init__(
+        self, name: str, ledger: Ledger, panel: Screening, settings: Settings, clock: Callable[[], datetime]
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self._ledger = ledger
+        self._clock = clock
+        policy = preset(settings.policy)
+        self._gate = Gate(ledger, panel, policy, settings, clock)
+        self._reader = Reader(ledger, panel, policy, clock)
+        self._recaller = Recaller(ledger, self._reader, settings)
+        self._snapshots = Snapshots(ledger, self._reader, panel, settings, clock)
+        self.review = Review(ledger, self._gate, clock)
+        self.audit = Audit(ledger)
+
+    @classmethod
+    def open(
+        cls,
+        name: str,
+        *,
+        home: str | Path | None = None,
+        policy: str | None = None,
+        settings: Settings | None = None,
+        clock: Callable[[], datetime] = now,
+    ) -> Self:
+        """Open the keep of that name, or create it with a fresh key; the whole store is verified first."""
+        from truekeep.screens.standard import LivePanel  # noqa: PLC0415 - the rule engine is heavy
+
+        checked = keep_name(name)
+        paths = Paths.resolve(home)
+        chosen = settings or Settings.load(paths.config)
+        chosen = chosen.with_policy(policy) if policy is not None else chosen
+        preset(chosen.policy)
+        ledger = open_ledger(paths, checked, clock, busy_seconds=chosen.busy_seconds)
+        try:
+            return cls(checked, ledger, LivePanel(paths), chosen, clock)
+        except BaseException:
+            ledger.close()
+            raise
+
+    # Writing
+
+    def remember(
+        self,
+        text: str,
+        *,
+        via: str,
+        principal: str | None = None,
+        session: str | None = None,
+        kind: str = "semantic",
+        topics: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        as_of: datetime | None = None,
+        expires_at: datetime | None = None,
+        quote: str | None = None,
+        parents: Iterable[str] = (),
+    ) -> Verdict:
+        """Put a text through the gate. A refusal is an answer: the verdict says what was decided and why."""
+        candidate = self._candidate(
+            text,
+            via=via,
+            principal=principal,
+            session=session,
+            kind=kind,
+            topics=topics,
+            entities=entities,
+            metadata=metadata,
+            as_of=as_of,
+            expires_at=expires_at,
+            quote=quote,
+            parents=parents,
+        )
+        return self._gate.admit(candidate)
+
+    def remember_many(self, entries: Iterable[str | Mapping[str, Any]], *, via: str, **shared: Any) -> list[Verdict]:
+        """Put a batch through the gate in one transaction; one rejection, and nothing of it is stored."""
+        listed = list(entries)
+        if len(listed) > self.settings.batch_cap:
+            raise InvalidRequest(f"A batch has at most {self.settings.batch_cap:,} entries.", code="batch_too_large")
+        singles = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
+        return self._gate.admit_all([self._candidate(**{**shared, **single, "via": via}) for single in singles])
+
+    def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Any) -> Verdict:
+        """Give a memory new content; whatever is not accepted leaves the old entry as it was."""
+        candidate = self._candidate(text, via=via, **fields)
+        return self._gate.admit_change(memory_from(self._found(memory_id)), candidate)
+
+    def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
+        """Forget a memory. People delete; what an agent wants deleted waits for a person."""
+        channel = self.settings.channel(via)
+        sealed = self._found(memory_id)
+        memory = memory_from(sealed)
+        if not channel.may("delete"):
+            require(channel, "propose")
+            proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
+            return self._gate.propose_deletion(memory, proposal)
+        with self._ledger.writing() as entry:
+            delete(entry, sealed)
+            if memory.verified:
+                self.review.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
+            entry.event("memory.deleted", memory=memory.id, by=channel.name, verified=memory.verified)
+        return Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
+
+    # Reading
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        influence_only: bool = False,
+        min_score: float | None = None,
+        half_life_days: float | None = None,
+        as_of: datetime | None = None,
+    ) -> Recall:
+        """The memories that answer a query; with ``influence_only`` just those that may drive an action."""
+        settings = self.settings
+        if not isinstance(query, str) or len(query) > settings.query_cap:
+            raise InvalidRequest(f"The query must be a string of at most {settings.query_cap:,} characters.")
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= settings.k_cap:
+            raise InvalidRequest(f"k must be a whole number from 1 to {settings.k_cap:,}.", code="invalid_k")
+        moment = checked_moment("as_of", as_of)
+        return self._recaller.answer(
+            Query(
+                text=query,
+                k=k,
+                now=moment or self._clock(),
+                influence_only=influence_only,
+                min_score=settings.min_score if min_score is None else min_score,
+                half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
+                as_of=moment,
+            )
+        )
+
+    def get_memories(self, *, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+        """All memories as dictionaries, in the order in which they were stored; blocked ones as placeholders."""
+        return [shown.as_dict() for shown in self._reader.listed(after=after, limit=limit)]
+
+    def get_memory(self, memory_id: str) -> dict[str, Any]:
+        """One memory as a dictionary."""
+        return self._reader.shown(memory_from(self._found(memory_id))).as_dict()
+
+    def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
+        """The frozen, fenced text for that session's prompt."""
+        return self._snapshots.of(session_name(session), refresh=refresh)
+
+    # Handles
+
+    def session(self, name: str, *, mediated: bool = False) -> Session:
+        """A session of the host program: its snapshot, and what is remembered in it."""
+        return Session(self, session_name(name), mediated=mediated)
+
+    def bind(self, channel: str, *, session: str | None = None) -> Handle:
+        """A handle that can do only what that channel may; this is what agent code is given."""
+        return Handle(self, self.settings.channel(channel), session_name(session) if session is not None else None)
+
+    def describe(self) -> dict[str, str]:
+        """Facts about the store for ``truekeep doctor``."""
+        return self._ledger.describe()
+
+    def close(self) -> None:
+        """Let go of the store; closing twice is fine."""
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _candidate(
+        self,
+        text: str,
+        *,
+        via: str,
+        principal: str | None = None,
+        session: str | None = None,
+        kind: str = "semantic",
+        topics: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        as_of: datetime | None = None,
+        expires_at: datetime | None = None,
+        quote: str | None = None,
+        parents: Iterable[str] = (),
+    ) -> Candidate:
+        settings = self.settings
+        channel = settings.channel(via)
+        require(channel, "write")
+        if kind not in KINDS:
+            raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")
+        ancestors = [memory_from(self._found(parent)) for parent in parents]
+        origin = Origin(
+            channel=channel.name,
+            principal=checked_text(principal, settings.field_cap) if principal is not None else None,
+            session=session_name(session) if session is not None else None,
+            quote=checked_text(quote, settings.text_cap) if quote is not None else None,
+            parents=tuple(memory.id for memory in ancestors),
+        )
+        return Candidate(
+            text=checked_text(text, settings.text_cap),
+            standing=standing_of(channel, parents=[memory.standing for memory in ancestors]),
+            origin=origin,
+            kind=kind,
+            topics=checked_words("topics", topics, settings),
+            entities=checked_words("entities", entities, settings),
+            metadata=checked_metadata(metadata or {}, settings),
+            as_of=checked_moment("as_of", as_of),
+            expires_at=checked_moment("expires_at", expires_at),
+        )
+
+    def _found(self, memory_id: str) -> Sealed:
+        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        if sealed is None:
+            raise UnknownId(
+                "No such memory in this keep.", hint="List them with keep.get_memories() or 'truekeep list'."
+            )
+        return sealed

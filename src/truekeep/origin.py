@@ -1,0 +1,75 @@
+"""Origin: which standing a text has, from the channel it came over and nothing else.
+
+Pure. The rules, in order:
+
+1. a channel has the standing that the operator's configuration gives it; one without a standing cannot write;
+2. what the agent itself writes is ``HEARSAY``, except in a mediated session that has taken in no hearsay yet;
+3. what is derived never stands higher than the lowest of its parents.
+
+No label, type, role, metadata or wording is consulted, so none can be forged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from truekeep.errors import InvalidName, NotAllowed
+from truekeep.types import Channel, Standing
+
+AGENT = "agent"
+
+_KEEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}", re.ASCII)
+_SESSION = re.compile(r"[!-~]{1,200}", re.ASCII)
+_PERSON = re.compile(r"[^\W_][\w .@+'-]{0,99}")
+
+
+def standing_of(
+    channel: Channel, *, clean_mediated_session: bool = False, parents: Iterable[Standing] = ()
+) -> Standing:
+    """The standing of a text that came over ``channel``, derived from parents of those standings."""
+    if channel.standing is None:
+        raise NotAllowed(f"The channel '{channel.name}' cannot write memories.", code="channel_cannot_write")
+    standing = channel.standing
+    if channel.name == AGENT:
+        standing = min(standing, Standing.ENROLLED) if clean_mediated_session else Standing.HEARSAY
+    return min((standing, *parents))
+
+
+def require(channel: Channel, capability: str) -> None:
+    """Refuse what the channel does not have the capability for."""
+    if not channel.may(capability):
+        held = ", ".join(sorted(channel.capabilities)) or "nothing"
+        raise NotAllowed(
+            f"The channel '{channel.name}' may not {capability}.",
+            hint=f"It may {held}. The operator's settings decide.",
+        )
+
+
+def keep_name(name: object) -> str:
+    """A keep's name, which is also its file's: no path parts, no hidden files, nothing to normalise."""
+    if not isinstance(name, str) or not _KEEP.fullmatch(name):
+        raise InvalidName("The keep's name cannot be used.", code="invalid_keep_name")
+    return name
+
+
+def session_name(name: object) -> str:
+    """A session's name: up to 200 printable ASCII characters without spaces."""
+    if not isinstance(name, str) or not _SESSION.fullmatch(name):
+        raise InvalidName(
+            "The session's name cannot be used.",
+            code="invalid_session_name",
+            hint="Use 1 to 200 printable ASCII characters without spaces.",
+        )
+    return name
+
+
+def person_name(name: object) -> str:
+    """The name of a reviewer or actor, as it is written into the audit log."""
+    if not isinstance(name, str) or not _PERSON.fullmatch(name):
+        raise InvalidName(
+            "The person's name cannot be used.",
+            code="invalid_person_name",
+            hint="Use 1 to 100 letters, digits, spaces, '.', '-', '_', '@', '+' or apostrophes.",
+        )
+    return name

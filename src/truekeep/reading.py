@@ -1,0 +1,133 @@
+"""The way out: verify, decide what may be shown and what may act, sanitise. Every read path goes through here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from truekeep import fence
+from truekeep.candidate import fields_of
+from truekeep.policy import Policy, blocking
+from truekeep.screens.panel import Screening
+from truekeep.stores.ledger import Ledger
+from truekeep.stores.records import memory_from
+from truekeep.types import Memory, Standing, utc_text
+
+UNVERIFIED = "unverified_record"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory as it may be shown: sanitised text or the placeholder, and what it may do."""
+
+    memory: Memory
+    text: str
+    block_reason: tuple[str, ...]
+    may_act: bool
+    why: str
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the placeholder stands in for the text."""
+        return bool(self.block_reason)
+
+    @property
+    def origin(self) -> str:
+        """Where it came from, in a few words."""
+        origin = self.memory.origin
+        return f"{origin.channel} {origin.principal}" if origin.principal else origin.channel
+
+    def as_dict(self) -> dict[str, Any]:
+        """The entry of a listing."""
+        memory = self.memory
+        origin = {name: _safe(value) for name, value in memory.origin.as_dict().items() if name != "quote"}
+        return {
+            "id": memory.id,
+            "content": self.text,
+            "blocked": self.blocked,
+            "block_reason": list(self.block_reason),
+            "standing": memory.standing.label,
+            "may_act": self.may_act,
+            "why": self.why,
+            "as_of": utc_text(memory.as_of),
+            "created_at": utc_text(memory.created_at),
+            "expires_at": utc_text(memory.expires_at) if memory.expires_at else None,
+            "kind": memory.kind,
+            "topics": [] if self.blocked else [fence.one_line(word) for word in memory.topics],
+            "entities": [] if self.blocked else [fence.one_line(word) for word in memory.entities],
+            "metadata": {} if self.blocked else _safe(memory.metadata),
+            "version": memory.version,
+            "origin": origin if memory.verified else {"channel": "unknown"},
+        }
+
+
+class Reader:
+    """Reads the memories of one keep."""
+
+    def __init__(self, ledger: Ledger, panel: Screening, policy: Policy, clock: Callable[[], datetime]) -> None:
+        self._ledger = ledger
+        self._panel = panel
+        self._policy = policy
+        self._clock = clock
+        self._judged: dict[tuple[str, int, str], tuple[str, ...]] = {}
+
+    def shown(self, memory: Memory, now: datetime | None = None) -> Shown:
+        """What a reader gets to see of a memory under the rules in force."""
+        blocked = self.block_reason(memory)
+        if blocked:
+            text = fence.placeholder(blocked, memory.id)
+            return Shown(memory, text, blocked, may_act=False, why="A rule in force blocks this entry.")
+        acts, why = _may_act(memory, now or self._clock())
+        return Shown(memory, fence.sanitised(memory.text), (), acts, why)
+
+    def listed(self, *, after: int = 0, limit: int | None = None) -> list[Shown]:
+        """Memories in the order in which they were stored; expired ones are left out."""
+        now = self._clock()
+        memories = map(memory_from, self._ledger.all("memories", after=after, limit=limit))
+        return [self.shown(memory, now) for memory in memories if not is_expired(memory, now)]
+
+    def block_reason(self, memory: Memory) -> tuple[str, ...]:
+        """The rule ids that block a memory now; what today's screens already passed at writing is not run again."""
+        if memory.verified and memory.screened == self._panel.digest:
+            return ()
+        if not memory.verified:
+            findings = self._panel.examine({"text": memory.text}, Standing.HEARSAY)
+            ids = dict.fromkeys(finding.rule_id for finding in findings)
+            return (UNVERIFIED, *ids)
+        key = (memory.id, memory.version, self._panel.digest)
+        if key not in self._judged:
+            approved = memory.approval
+            standing = Standing.OWNER if approved else memory.standing
+            findings = self._panel.examine(fields_of(memory), standing)
+            ids_blocked = blocking(self._policy, standing, findings, approved.rules if approved else ())
+            self._judged[key] = tuple(ids_blocked)
+        return self._judged[key]
+
+
+def is_expired(memory: Memory, now: datetime) -> bool:
+    """Whether the memory's shelf life has run out."""
+    return memory.expires_at is not None and memory.expires_at <= now
+
+
+def _may_act(memory: Memory, now: datetime) -> tuple[bool, str]:
+    approval = memory.approval
+    if approval is not None and (approval.until is None or now < approval.until):
+        if approval.inform_only:
+            return False, f"{approval.by} approved it as background only."
+        return True, f"{approval.by} approved it."
+    if memory.standing is Standing.OWNER:
+        return True, "The owner said so."
+    return False, f"It came over the channel '{memory.origin.channel}' and nobody has confirmed it."
+
+
+def _safe(value: Any) -> Any:
+    """Nested JSON with every string sanitised, keys included."""
+    if isinstance(value, str):
+        return fence.one_line(value)
+    if isinstance(value, Mapping):
+        return {fence.one_line(str(key)): _safe(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_safe(entry) for entry in value]
+    return value

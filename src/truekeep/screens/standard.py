@@ -1,0 +1,69 @@
+"""The screens in force: the built-in ones and the rules, the operator's own included."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from truekeep import __version__
+from truekeep.config import Paths
+from truekeep.errors import UnknownScope
+from truekeep.rules import Engine, builtin
+from truekeep.screens import default_screens
+from truekeep.screens.panel import Panel
+from truekeep.screens.rules import RuleScreen
+from truekeep.types import Finding, Standing
+
+SCOPES = ("relaxed", "strict")
+
+
+class LivePanel:
+    """The panel of an open keep: rules that are added or removed while it is open count from the next call on."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._stamp: object = None
+        self._panel = self._current()
+
+    @property
+    def digest(self) -> str:
+        """The digest of the screens in force at this moment."""
+        return self._current().digest
+
+    def examine(
+        self, fields: Mapping[str, str], standing: Standing, vector: Sequence[float] | None = None
+    ) -> list[Finding]:
+        """Everything any screen in force sees in these fields."""
+        return self._current().examine(fields, standing, vector)
+
+    def _current(self) -> Panel:
+        found = stamp(self._paths.config)
+        if self._stamp is None or found != self._stamp:
+            self._panel = _panel(_engine(self._paths.config, self._paths.cache, found), "strict")
+            self._stamp = found
+        return self._panel
+
+
+def panel(scope: str = "strict", paths: Paths | None = None) -> Panel:
+    """The screens of one scope, with the rules that are in force now."""
+    if scope not in SCOPES:
+        raise UnknownScope("No such scan scope.")
+    where = paths or Paths.resolve()
+    return _panel(_engine(where.config, where.cache, stamp(where.config)), scope)
+
+
+@cache
+def _panel(engine: Engine, scope: str) -> Panel:
+    version = hashlib.sha256(f"{__version__}\n{scope}\n{engine.digest}".encode()).hexdigest()
+    return Panel((RuleScreen(engine, scope), *default_screens()), version)
+
+
+@cache
+def _engine(config: Path, cache_dir: Path, _stamp: object) -> Engine:
+    return Engine(builtin().rules, cache_dir=cache_dir)
+
+
+def stamp(config: Path) -> object:
+    return 0
