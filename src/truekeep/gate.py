@@ -175,6 +175,7 @@ class Gate:
         newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq)
         retire(entry, target, "changed")
         entry.replace("memories", sealed.row, memory_body(newer))
+        entry.unindex(target.seq)
         entry.index(target.seq, newer.text)
         return newer
 

@@ -1,0 +1,76 @@
+"""The command line: a thin layer over the library. Commands load when they are called, so that help is quick."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from truekeep import __version__
+
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo:demo", "See it work: honest facts, three attacks, recall and the snapshot."),
+    "remember": ("memories:remember", "Put a text through the gate."),
+    "recall": ("memories:recall", "Find the memories that answer a question."),
+    "list": ("memories:list_memories", "List all memories."),
+    "forget": ("memories:forget", "Delete a memory."),
+    "snapshot": ("memories:snapshot", "Print the frozen text a session's prompt gets."),
+    "scan": ("scan:scan", "Scan files or standard input for threats."),
+    "review": ("review:review", "Look at what was held back; approve or reject it."),
+    "audit": ("audit:audit", "Read and verify the audit log."),
+    "rules": ("rules:rules", "List, test, lint and add threat rules."),
+    "doctor": ("doctor:doctor", "Say what is installed, where things are and whether they are safe."),
+    "completion": ("completion:completion", "Print the completion script for your shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and one-line help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, in the order in which a newcomer meets them."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command when it is really called."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, attribute = _COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(f"truekeep.cli.{module}"), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from the table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="truekeep")
+def cli() -> None:
+    """Long-term memory for AI agents that cannot be poisoned into acting."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors become one clear line, a hint and an exit code."""
+    try:
+        cli.main(args=arguments, prog_name="truekeep", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Stopped.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+    except Exception as error:
+        sys.exit(_explain(error))
+
+
+def _explain(error: Exception) -> int:
+    from truekeep.cli.failure import explain  # noqa: PLC0415 - only when something went wrong
+
+    return explain(error)

@@ -1,6 +1,6 @@
 """The anchor: the audit head and its number, kept outside the store so that an old copy of it is recognised.
 
-Two slots are written in place by turns and synced; a torn write leaves the other slot. A store behind its
+Two slots are written in place by turns, each through to the disk; a torn write leaves the other slot. A store behind its
 anchor was rolled back; a store ahead of it (a crash between commit and anchor) must extend it.
 """
 
@@ -45,7 +45,7 @@ class FileAnchor:
         with contextlib.suppress(FileExistsError):
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
-                os.write(handle, self._slot(Head(0, bytes(32))))
+                os.write(handle, self._slot(Head(0, bytes(32))) + bytes(_SLOT.size))
                 os.fsync(handle)
             finally:
                 os.close(handle)
@@ -67,7 +67,6 @@ class FileAnchor:
                 known = self._newest(os.pread(handle, 2 * _SLOT.size, 0))
                 if known is None or known.seq < head.seq:
                     os.pwrite(handle, self._slot(head), (head.seq % 2) * _SLOT.size)
-                    os.fdatasync(handle)
             finally:
                 if fcntl is not None:
                     fcntl.flock(handle, fcntl.LOCK_UN)
@@ -82,7 +81,7 @@ class FileAnchor:
 
     def _opened(self) -> int:
         if self._handle is None:
-            self._handle = os.open(self.path, os.O_RDWR)
+            self._handle = os.open(self.path, os.O_RDWR | os.O_DSYNC)
         return self._handle
 
     def _newest(self, data: bytes) -> Head | None:

@@ -78,7 +78,7 @@ class Backend(Protocol):
         """How many rows, or how many with that tag."""
 
     def index(self, seq: int, text: str) -> None:
-        """Make a memory's text findable; replaces what was indexed for that place."""
+        """Make a memory's text findable; the place must have nothing indexed."""
 
     def unindex(self, seq: int) -> None:
         """Forget what was indexed for that place."""

@@ -307,5 +307,4 @@ class Entry:
         self._touched.append((table, seq, mac.hex() if mac else None))
 
 
-def _encode(body: dict[str, Any]) -> str:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode

@@ -124,7 +124,7 @@ class SqliteBackend:
 
     def changes(self) -> int:
         """SQLite's own counter of commits by other connections."""
-        return int(self._db.pragma("data_version"))
+        return int(self._db.execute("PRAGMA data_version").get)
 
     def insert(self, table: str, row: Row) -> None:
         """Add a row at its place."""
@@ -168,8 +168,8 @@ class SqliteBackend:
         return int(self._db.execute(_SQL[table]["count_tag"], (tag,)).get)
 
     def index(self, seq: int, text: str) -> None:
-        """Put a memory's text into the keyword index."""
-        self._db.execute("INSERT OR REPLACE INTO words(rowid, text) VALUES (?, ?)", (seq, text))
+        """Put a memory's text into the keyword index, at a place that has none."""
+        self._db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (seq, text))
 
     def unindex(self, seq: int) -> None:
         """Take a memory out of the keyword index."""

@@ -1,0 +1,129 @@
+"""The doctor: what is installed, which ciphers and engines are in use, where things are and whether that is safe."""
+
+from __future__ import annotations
+
+import platform
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from truekeep import __version__
+from truekeep.cli.failure import REFUSED
+from truekeep.cli.options import common
+from truekeep.cli.output import console, print_json
+from truekeep.config import Paths, Settings
+from truekeep.errors import TruekeepError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PARTS = ("apsw-sqlite3mc", "cryptography", "hyperscan", "regex", "numpy", "onnxruntime", "tokenizers", "pyyaml")
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    value: str
+    ok: bool = True
+    hint: str = ""
+
+
+@click.command()
+@common
+def doctor(home: str | None, output: str) -> None:
+    """Say what is installed, where data and keys are and whether they are safe. Exit code 1 if something is not."""
+    paths = Paths.resolve(home)
+    checks = [*_parts(), *_engines(paths), *_places(paths), *_keeps(paths)]
+    if output == "json":
+        print_json([asdict(check) for check in checks])
+    else:
+        _print(console(), checks)
+    if not all(check.ok for check in checks):
+        sys.exit(REFUSED)
+
+
+def _parts() -> Iterator[Check]:
+    yield Check("truekeep", __version__)
+    yield Check("python", platform.python_version())
+    for part in _PARTS:
+        try:
+            yield Check(part, metadata.version(part))
+        except metadata.PackageNotFoundError:
+            yield Check(part, "not installed", ok=part == "hyperscan", hint="pip install truekeep")
+
+
+def _engines(paths: Paths) -> Iterator[Check]:
+    from truekeep.screens.standard import panel  # noqa: PLC0415 - loads the rule engine
+    from truekeep.stores.keys import choose_cipher  # noqa: PLC0415
+
+    yield Check("cipher for new keeps", choose_cipher())
+    try:
+        settings = Settings.load(paths.config)
+        yield Check("policy", settings.policy)
+        yield Check("channels", ", ".join(sorted(settings.channels)))
+        yield Check("screens", panel(paths=paths).digest[:16])
+    except TruekeepError as error:
+        yield Check("settings", str(error), ok=False, hint=error.hint)
+
+
+def _places(paths: Paths) -> Iterator[Check]:
+    for name, path in (("data", paths.data), ("keys", paths.keys), ("settings", paths.config)):
+        yield _place(f"{name} directory", path)
+    for key in sorted(paths.keys.glob("**/*.key")):
+        yield _place(f"key {key.stem}", key)
+    together = paths.data.parent == paths.keys.parent
+    yield Check(
+        "keys apart from data",
+        "no: one backup would take both" if together else "yes",
+        hint="Set TRUEKEEP_KEYS to a place that backups of the data do not reach: only then a restored old copy "
+        "of data and keys together is recognised as a rollback."
+        if together
+        else "",
+    )
+
+
+def _place(name: str, path: Path) -> Check:
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return Check(name, f"{path} (not there yet)")
+    private = not mode & _OTHERS or name == "settings directory"
+    return Check(name, f"{path} (mode {mode:04o})", ok=private, hint="" if private else f"chmod go-rwx {path}")
+
+
+def _keeps(paths: Paths) -> Iterator[Check]:
+    from truekeep.keep import now  # noqa: PLC0415 - loads the store
+    from truekeep.stores.files import keep_names, open_ledger  # noqa: PLC0415
+
+    for name in keep_names(paths):
+        try:
+            ledger = open_ledger(paths, name, now)
+        except TruekeepError as error:
+            yield Check(f"keep {name}", str(error), ok=False, hint=error.hint)
+            continue
+        try:
+            facts = ledger.describe()
+            result = ledger.verify()
+            words = f"{facts['cipher']}, schema {facts['schema']}, {result.events} events, {result.rows} rows"
+            yield Check(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
+        finally:
+            ledger.close()
+
+
+def _print(out: Console, checks: list[Check]) -> None:
+    width = max(len(check.name) for check in checks) + 2
+    for check in checks:
+        out.print("ok  " if check.ok else "BAD ", style="green" if check.ok else "bold red", end="")
+        out.print(f"{check.name:{width}}", style="bold", end="")
+        out.print(check.value)
+        if check.hint:
+            out.print(f"    {check.hint}", style="yellow")

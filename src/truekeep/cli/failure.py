@@ -1,0 +1,41 @@
+"""Failures: an error as a line and a hint on standard error, and the exit code that goes with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+
+import click
+
+from truekeep.errors import InputError, NotAllowed, StoreTampered, TruekeepError, UnknownId
+
+REFUSED, USAGE, INTERNAL = 1, 2, 3
+
+
+def explain(error: Exception) -> int:
+    """Say what happened and what to do about it; a traceback only when it is asked for."""
+    if isinstance(error, TruekeepError):
+        if _json_wanted():
+            click.echo(json.dumps(error.as_dict()), err=True)
+        else:
+            click.echo(f"truekeep: {error}", err=True)
+            if error.hint:
+                click.echo(f"  hint: {error.hint}", err=True)
+        return _exit_code(error)
+    if os.environ.get("TRUEKEEP_DEBUG"):
+        traceback.print_exception(error)
+    click.echo(f"truekeep: internal error ({type(error).__name__}). Set TRUEKEEP_DEBUG=1 for the details.", err=True)
+    return INTERNAL
+
+
+def _exit_code(error: TruekeepError) -> int:
+    if isinstance(error, NotAllowed | StoreTampered):
+        return REFUSED
+    return USAGE if isinstance(error, InputError | UnknownId) else INTERNAL
+
+
+def _json_wanted() -> bool:
+    arguments = sys.argv[1:]
+    return "--format=json" in arguments or ("--format" in arguments and "json" in arguments)

@@ -1,0 +1,134 @@
+"""Remember, recall, list, forget and snapshot."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from truekeep.cli.failure import REFUSED
+from truekeep.cli.options import open_keep, with_keep
+from truekeep.cli.output import console, print_json, print_memories, print_verdict
+from truekeep.fence import one_line
+from truekeep.types import Decision, Recalled, Verdict, utc_text
+
+
+@click.command()
+@click.argument("text")
+@click.option("--via", default="user", show_default=True, help="The channel it came over; its standing follows.")
+@click.option("--principal", help="Who is behind it: a URL, a domain or a name.")
+@click.option("--session", help="The session it belongs to.")
+@click.option("--topic", "topics", multiple=True, help="A topic; may be given several times.")
+@click.option("--policy", type=click.Choice(["strict", "inform"]), help="Preset; default from the settings.")
+@with_keep
+def remember(
+    text: str, via: str, keep_name: str, home: str | None, output: str, policy: str | None, **fields: Any
+) -> None:
+    """Put TEXT through the gate ('-' reads it from standard input).
+
+    Exit code 0: stored. 1: held for review or rejected.
+    """
+    with open_keep(keep_name, home, policy) as keep:
+        verdict = keep.remember(sys.stdin.read() if text == "-" else text, via=via, **fields)
+    _answer(verdict, output)
+
+
+@click.command()
+@click.argument("query")
+@click.option("-k", type=click.IntRange(1, 1000), default=5, show_default=True, help="How many at most.")
+@click.option("--influence-only", is_flag=True, help="Only what may drive an action.")
+@click.option("--min-score", type=float, help="Leave out weaker hits.")
+@click.option("--half-life", "half_life_days", type=float, help="Days in which a memory's weight halves.")
+@with_keep
+def recall(query: str, keep_name: str, home: str | None, output: str, **options: Any) -> None:
+    """Find the memories that answer QUERY."""
+    with open_keep(keep_name, home) as keep:
+        hits = keep.recall(query, **options)
+    if output == "json":
+        print_json({"hits": [_hit(hit) for hit in hits], "withheld": hits.withheld})
+        return
+    out = console()
+    for hit in hits:
+        out.print("acts   " if hit.may_act else "informs", style="green" if hit.may_act else "yellow", end=" ")
+        out.print(one_line(hit.text), style="red" if hit.blocked else None)
+        out.print(f"        {hit.score:.2f}  as of {hit.as_of:%Y-%m-%d}  {hit.why}", style="dim")
+    if not hits:
+        out.print("Nothing found.", style="dim")
+    if hits.withheld:
+        counts = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in hits.withheld.items())
+        out.print(f"withheld: {counts}", style="dim")
+
+
+@click.command("list")
+@click.option("--limit", type=click.IntRange(1), help="At most so many.")
+@with_keep
+def list_memories(limit: int | None, keep_name: str, home: str | None, output: str) -> None:
+    """List all memories, blocked ones as placeholders."""
+    with open_keep(keep_name, home) as keep:
+        memories = keep.get_memories(limit=limit)
+    if output == "json":
+        print_json(memories)
+    else:
+        print_memories(memories)
+
+
+@click.command()
+@click.argument("memory_id")
+@click.option("--reason", default="", help="Why; goes into the audit log.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@with_keep
+def forget(memory_id: str, reason: str, yes: bool, keep_name: str, home: str | None, output: str) -> None:
+    """Delete the memory MEMORY_ID. Saying it again is refused until its tombstone is lifted."""
+    with open_keep(keep_name, home) as keep:
+        memory = keep.get_memory(memory_id)
+        if not yes and sys.stdin.isatty():
+            click.confirm(f"Forget: {one_line(memory['content'])}?", abort=True, err=True)
+        verdict = keep.delete_memory(memory_id, via="user", reason=reason)
+    _answer(verdict, output)
+
+
+@click.command()
+@click.option("--session", default="default", show_default=True, help="Whose snapshot.")
+@click.option("--refresh", is_flag=True, help="Freeze a new one.")
+@with_keep
+def snapshot(session: str, refresh: bool, keep_name: str, home: str | None, output: str) -> None:
+    """Print the frozen text that the session's prompt gets."""
+    with open_keep(keep_name, home) as keep:
+        frozen = keep.snapshot(session, refresh=refresh)
+    if output == "json":
+        print_json(
+            {
+                "session": frozen.session,
+                "digest": frozen.digest,
+                "stale": frozen.stale,
+                "created_at": utc_text(frozen.created_at),
+                "text": frozen.text,
+            }
+        )
+    else:
+        click.echo(frozen.text, nl=False)
+        if frozen.stale:
+            click.echo("stale: newer rules would block something in it; --refresh freezes a new one", err=True)
+
+
+def _hit(hit: Recalled) -> dict[str, Any]:
+    return {
+        "id": hit.memory.id,
+        "text": hit.text,
+        "score": hit.score,
+        "may_act": hit.may_act,
+        "why": hit.why,
+        "blocked": hit.blocked,
+        "standing": hit.memory.standing.label,
+        "as_of": utc_text(hit.as_of),
+    }
+
+
+def _answer(verdict: Verdict, output: str) -> None:
+    if output == "json":
+        print_json(verdict.as_dict())
+    else:
+        print_verdict(verdict)
+    if verdict.decision is not Decision.ACCEPT:
+        sys.exit(REFUSED)

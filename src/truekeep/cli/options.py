@@ -1,0 +1,50 @@
+"""The options every command shares, and the keep they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
+
+Decorated = Callable[..., Any]
+
+
+def common(command: Decorated) -> Decorated:
+    """``--home`` and ``--format``."""
+    for option in (
+        click.option(
+            "--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print the answer."
+        ),
+        click.option(
+            "--home",
+            type=click.Path(file_okay=False),
+            envvar="TRUEKEEP_HOME",
+            help="Where data, keys and settings are. Default: the XDG directories.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def with_keep(command: Decorated) -> Decorated:
+    """``--keep`` and the common options."""
+    keep = click.option(
+        "--keep",
+        "keep_name",
+        envvar="TRUEKEEP_KEEP",
+        default="default",
+        show_default=True,
+        help="Which owner's memory.",
+    )
+    return common(keep(command))
+
+
+def open_keep(keep_name: str, home: str | None, policy: str | None = None) -> Keep:
+    """The keep that the options name."""
+    from truekeep.keep import Keep  # noqa: PLC0415 - the library is heavier than the help text
+
+    return Keep.open(keep_name, home=home, policy=policy)

@@ -1,0 +1,75 @@
+"""Output: data on standard output, as JSON or for people; what people see is sanitised and coloured by meaning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truekeep.fence import one_line
+from truekeep.types import Decision, Verdict
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+STYLES = {Decision.ACCEPT: "bold green", Decision.QUARANTINE: "bold yellow", Decision.REJECT: "bold red"}
+WORDS = {Decision.ACCEPT: "accepted", Decision.QUARANTINE: "held for review", Decision.REJECT: "rejected"}
+
+
+def console() -> Console:
+    """A terminal that never interprets what it prints as markup, links or emoji codes."""
+    from rich.console import Console  # noqa: PLC0415 - not needed for --help and JSON
+
+    return Console(markup=False, highlight=False, emoji=False)
+
+
+def print_json(data: Any) -> None:
+    """Data for programs."""
+    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def print_verdict(verdict: Verdict) -> None:
+    """What was decided about one text, why, and what to do next."""
+    out = console()
+    out.print(WORDS[verdict.decision], style=STYLES[verdict.decision], end="")
+    out.print(f"  {verdict.reason}")
+    for finding in verdict.findings:
+        out.print(f"  {finding.rule_id}: {one_line(finding.reason)}", style="dim")
+    if verdict.memory_id:
+        out.print(f"  id {verdict.memory_id}", style="dim")
+    if verdict.item_id:
+        out.print(f"  look at it with: truekeep review show {verdict.item_id}", style="dim")
+
+
+def table(*columns: str, wide: str) -> Table:
+    """A plain table in which the column ``wide`` takes the room that is left."""
+    from rich.table import Table  # noqa: PLC0415 - not needed for --help and JSON
+
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        if column == wide:
+            made.add_column(column, ratio=1, overflow="fold")
+        else:
+            made.add_column(column, no_wrap=True)
+    return made
+
+
+def print_memories(memories: Sequence[dict[str, Any]]) -> None:
+    """A listing: what each memory says, where it came from and whether it may act."""
+    from rich.text import Text  # noqa: PLC0415 - not needed for --help and JSON
+
+    out = console()
+    if not memories:
+        out.print("Nothing is remembered yet.", style="dim")
+        return
+    listing = table("id", "as of", "from", "acts", "memory", wide="memory")
+    for memory in memories:
+        style = "red" if memory["blocked"] else ""
+        acts = Text("yes", style="green") if memory["may_act"] else Text("no", style="yellow")
+        source = Text(one_line(memory["origin"]["channel"]))
+        text = Text(one_line(memory["content"]), style=style)
+        listing.add_row(memory["id"], memory["as_of"][:10], source, acts, text)
+    out.print(listing)

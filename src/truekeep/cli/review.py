@@ -1,0 +1,126 @@
+"""Review on the terminal: what was held back, why, and what a person decides about it."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import UTC, datetime
+
+import click
+
+from truekeep.cli.options import open_keep, with_keep
+from truekeep.cli.output import console, print_json, print_verdict, table
+from truekeep.fence import one_line, sanitised
+from truekeep.review import STATES, item_as_dict
+from truekeep.types import Item
+
+_by = click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
+_reason = click.option("--reason", required=True, help="Why; goes into the audit log.")
+
+
+@click.group()
+def review() -> None:
+    """Look at what was held back; approve or reject it."""
+
+
+@review.command("list")
+@click.option("--state", type=click.Choice([*STATES, "all"]), default="open", show_default=True)
+@with_keep
+def list_items(state: str, keep_name: str, home: str | None, output: str) -> None:
+    """List what waits for a person, oldest first."""
+    with open_keep(keep_name, home) as keep:
+        items = keep.review.list(None if state == "all" else state)
+    if output == "json":
+        print_json([item_as_dict(item) for item in items])
+        return
+    out = console()
+    if not items:
+        out.print("Nothing is waiting.", style="green")
+        return
+    listing = table("id", "what", "from", "held text", wide="held text")
+    for item in items:
+        listing.add_row(item.id, item.kind, one_line(item.memory.origin.channel), one_line(item.memory.text))
+    out.print(listing)
+
+
+@review.command()
+@click.argument("item_id")
+@with_keep
+def show(item_id: str, keep_name: str, home: str | None, output: str) -> None:
+    """Show one item: its text, where it came from and what was found in it."""
+    with open_keep(keep_name, home) as keep:
+        item = keep.review.show(item_id)
+    if output == "json":
+        print_json(item_as_dict(item))
+    else:
+        _print_item(item)
+
+
+@review.command()
+@click.argument("item_id")
+@_by
+@_reason
+@click.option("--until", type=click.DateTime(), help="Let it act only until that day (UTC).")
+@click.option("--inform-only", is_flag=True, help="Let it inform, never act.")
+@with_keep
+def approve(
+    item_id: str,
+    by: str,
+    reason: str,
+    until: datetime | None,
+    inform_only: bool,
+    keep_name: str,
+    home: str | None,
+    output: str,
+) -> None:
+    """Let an item in."""
+    limit = until.replace(tzinfo=UTC) if until else None
+    with open_keep(keep_name, home) as keep:
+        verdict = keep.review.approve(item_id, by=by, reason=reason, until=limit, inform_only=inform_only)
+    if output == "json":
+        print_json(verdict.as_dict())
+    else:
+        print_verdict(verdict)
+
+
+@review.command()
+@click.argument("item_id")
+@_by
+@_reason
+@with_keep
+def reject(item_id: str, by: str, reason: str, keep_name: str, home: str | None, output: str) -> None:
+    """Turn an item down. The same claim is refused from then on."""
+    with open_keep(keep_name, home) as keep:
+        keep.review.reject(item_id, by=by, reason=reason)
+    if output == "json":
+        print_json({"id": item_id, "state": "rejected"})
+    else:
+        console().print("Rejected. The same claim will be refused without asking again.")
+
+
+@review.command()
+@click.argument("text")
+@_by
+@_reason
+@with_keep
+def lift(text: str, by: str, reason: str, keep_name: str, home: str | None, output: str) -> None:
+    """Lift the tombstone of the claim TEXT, so that it may be said again."""
+    with open_keep(keep_name, home) as keep:
+        lifted = keep.review.lift(text, by=by, reason=reason)
+    if output == "json":
+        print_json({"lifted": lifted})
+    else:
+        console().print("Lifted." if lifted else "There is no tombstone for that text.")
+
+
+def _print_item(item: Item) -> None:
+    out = console()
+    origin = item.memory.origin
+    out.print(f"{item.id}  {item.kind}  {item.state}", style="bold")
+    out.print(sanitised(item.memory.text))
+    out.print(f"from     {one_line(origin.channel)} {one_line(origin.principal or '')}", style="dim")
+    out.print(f"standing {item.memory.standing.label}", style="dim")
+    out.print(f"why held {item.reason}", style="yellow")
+    for finding in item.findings:
+        out.print(f"         {finding.rule_id} ({finding.severity.label}): {one_line(finding.reason)}", style="yellow")
+    if item.decided_by:
+        out.print(f"decided  {one_line(item.decided_by)}: {one_line(item.decided_reason or '')}", style="dim")
