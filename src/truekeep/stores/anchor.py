@@ -1,7 +1,7 @@
 """The anchor: the audit head and its number, kept outside the store so that an old copy of it is recognised.
 
-Two slots are written in place by turns, each through to the disk; a torn write leaves the other slot. A store behind its
-anchor was rolled back; a store ahead of it (a crash between commit and anchor) must extend it.
+Two slots are written in place by turns, each through to the disk; a torn write leaves the other slot. A store
+behind its anchor was rolled back; a store ahead of it (a crash between commit and anchor) must extend it.
 """
 
 from __future__ import annotations

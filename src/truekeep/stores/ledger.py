@@ -139,17 +139,21 @@ class Ledger:
 
     def verify(self) -> Verification:
         """Check everything again, from the first event, and say what is wrong instead of raising."""
-        with self._lock, self._backend.reading():
+        with self._lock:
             self._require_open()
-            rows = sum(self._backend.count(table) for table in TABLES)
-            try:
-                self._verify_chain()
-                unverified = self._verify_rows()
-            except StoreTampered as error:
-                newest = self._backend.last_event()
-                return Verification(False, newest.seq if newest else 0, rows, (str(error),))
-            problems = tuple(f"{place} is not what this keep wrote there" for place in unverified)
-            return Verification(not problems, self._tip.head.seq, rows, problems, tuple(unverified))
+            with self._backend.reading():
+                return self._verification()
+
+    def _verification(self) -> Verification:
+        rows = sum(self._backend.count(table) for table in TABLES)
+        try:
+            self._verify_chain()
+            unverified = self._verify_rows()
+        except StoreTampered as error:
+            newest = self._backend.last_event()
+            return Verification(False, newest.seq if newest else 0, rows, (str(error),))
+        problems = tuple(f"{place} is not what this keep wrote there" for place in unverified)
+        return Verification(not problems, self._tip.head.seq, rows, problems, tuple(unverified))
 
     def describe(self) -> dict[str, str]:
         """Facts for ``truekeep doctor``."""

@@ -50,6 +50,8 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
             connection.pragma("synchronous", "full")
             connection.pragma("trusted_schema", 0)
             connection.pragma("schema_version")
+            if connection.readonly("main"):
+                raise StoreReadOnly("The keep's file cannot be written.")
         except BaseException:
             connection.close()
             raise

@@ -1,0 +1,164 @@
+"""The conformance suite: what every backend must do. Subclass it in a test module and say how to open one.
+
+::
+
+    class TestMyBackend(BackendConformance):
+        def open(self, place: Path) -> Backend: ...
+
+``place`` is an empty directory; opening the same place again must give the same database.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from truekeep.stores.base import TABLES, Backend, EventRow, Row
+
+
+class BackendConformance(ABC):
+    """One test for each thing the ledger relies on."""
+
+    @abstractmethod
+    def open(self, place: Path) -> Backend:
+        """Open or create the database at that place."""
+
+    @contextmanager
+    def opened(self, place: Path) -> Iterator[Backend]:
+        """A backend that is closed afterwards."""
+        backend = self.open(place)
+        try:
+            yield backend
+        finally:
+            backend.close()
+
+    @pytest.mark.parametrize("table", TABLES)
+    def test_a_row_comes_back_as_it_was_written(self, tmp_path: Path, table: str) -> None:
+        """Text of any script, empty tags and every byte of the MAC survive."""
+        row = Row(1, "mem_1", "", 'žluťoučký кот 記憶 \u0000 "quoted"', bytes(range(32)))
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.insert(table, row)
+            assert backend.by_id(table, "mem_1") == row
+            assert backend.by_seqs(table, [1, 2]) == [row]
+            assert list(backend.rows(table)) == [row]
+
+    def test_what_was_committed_is_there_after_opening_again(self, tmp_path: Path) -> None:
+        """Committed means durable."""
+        with self.opened(tmp_path) as backend, backend.writing():
+            backend.insert("memories", _row(1))
+            backend.append(_event(1))
+        with self.opened(tmp_path) as backend:
+            assert backend.count("memories") == 1
+            assert backend.last_event() == _event(1)
+
+    def test_a_failed_transaction_leaves_nothing(self, tmp_path: Path) -> None:
+        """All or nothing: rows, index and events together."""
+        with self.opened(tmp_path) as backend:
+            with pytest.raises(RuntimeError), backend.writing():
+                backend.insert("memories", _row(1))
+                backend.index(1, "a needle")
+                backend.append(_event(1))
+                raise RuntimeError
+            assert backend.count("memories") == 0
+            assert backend.match(["needle"], 5) == []
+            assert backend.last_event() is None
+
+    def test_rows_are_replaced_and_removed_by_place(self, tmp_path: Path) -> None:
+        """Identity is the place."""
+        newer = Row(1, "mem_1", "t", "newer", b"\2" * 32)
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.insert("queue", _row(1))
+                backend.insert("queue", _row(2))
+                backend.replace("queue", newer)
+                backend.remove("queue", 2)
+            assert list(backend.rows("queue")) == [newer]
+
+    def test_places_count_on_and_rows_come_in_their_order(self, tmp_path: Path) -> None:
+        """Paging by place sees every row once."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                for _ in range(5):
+                    backend.insert("memories", _row(backend.next_seq("memories")))
+            assert [row.seq for row in backend.rows("memories")] == [1, 2, 3, 4, 5]
+            assert [row.seq for row in backend.rows("memories", after=2, limit=2)] == [3, 4]
+
+    def test_rows_are_counted_and_selected_by_tag(self, tmp_path: Path) -> None:
+        """A tag is equal or it is not; an empty one selects nothing."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                for seq, tag in enumerate(("open:web:a", "open:web:a", "open:web:ab", ""), start=1):
+                    backend.insert("queue", Row(seq, f"rev_{seq}", tag, "{}", bytes(32)))
+            assert backend.count("queue", "open:web:a") == 2
+            assert [row.seq for row in backend.tagged("queue", "open:web:a", 10)] == [1, 2]
+            assert backend.count("queue") == 4
+
+    def test_search_finds_words_and_forgets_what_was_removed(self, tmp_path: Path) -> None:
+        """Best first; accents and case do not matter; nothing is found after it was taken out."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.index(1, "Ida drinks green tea")
+                backend.index(2, "the café opens at nine")
+                backend.index(3, "tea tea tea")
+            assert {seq for seq, _ in backend.match(["tea"], 5)} == {1, 3}
+            assert [seq for seq, _ in backend.match(["CAFE"], 5)] == [2]
+            assert all(score > 0 for _, score in backend.match(["tea", "cafe"], 5))
+            with backend.writing():
+                backend.unindex(3)
+            assert [seq for seq, _ in backend.match(["tea"], 5)] == [1]
+
+    @pytest.mark.parametrize("word", ['"', "a*", "NEAR(a b)", "-a", "text:a", "a OR", "^a", "(", "\\", "'; --", "\0"])
+    def test_search_syntax_in_a_query_is_only_text(self, tmp_path: Path, word: str) -> None:
+        """No query is an error."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.index(1, "nothing here")
+            assert backend.match([word], 5) == []
+
+    def test_events_are_read_in_order(self, tmp_path: Path) -> None:
+        """The chain can be walked from any link."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                for seq in (1, 2, 3):
+                    backend.append(_event(seq))
+            assert [event.seq for event in backend.events(after=1)] == [2, 3]
+            assert backend.event(2) == _event(2)
+            assert backend.event(9) is None
+
+    def test_another_connection_sees_commits_and_notices_changes(self, tmp_path: Path) -> None:
+        """What one writes the other sees, and its change counter moves; one's own commits do not move it."""
+        with self.opened(tmp_path) as first, self.opened(tmp_path) as second:
+            before, own = second.changes(), first.changes()
+            with first.writing():
+                first.insert("memories", _row(1))
+            assert second.count("memories") == 1
+            assert second.changes() != before
+            assert first.changes() == own
+
+    def test_a_reading_is_one_consistent_view(self, tmp_path: Path) -> None:
+        """What commits meanwhile is seen only afterwards."""
+        with self.opened(tmp_path) as reader, self.opened(tmp_path) as writer:
+            with reader.reading():
+                assert reader.count("memories") == 0
+                with writer.writing():
+                    writer.insert("memories", _row(1))
+                assert reader.count("memories") == 0
+            assert reader.count("memories") == 1
+
+    def test_it_says_what_it_is(self, tmp_path: Path) -> None:
+        """For the doctor."""
+        with self.opened(tmp_path) as backend:
+            assert {"engine", "cipher", "schema"} <= backend.describe().keys()
+
+
+def _row(seq: int) -> Row:
+    return Row(seq, f"mem_{seq}", "", f'{{"n":{seq}}}', b"\1" * 32)
+
+
+def _event(seq: int) -> EventRow:
+    return EventRow(seq, "2026-01-01T00:00:00.000000Z", "test", "{}", b"\0" * 32, b"\3" * 32)

@@ -1,0 +1,117 @@
+"""Shared parts: a home in a temporary directory, a clock that stands still, and what an intruder can do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, settings
+
+from truekeep import Keep
+from truekeep.config import Paths
+from truekeep.stores.files import database_path
+from truekeep.stores.keys import Keyring
+from truekeep.stores.sqlite import connect
+
+settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", max_examples=5_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("long" if os.environ.get("TRUEKEEP_LONG") else "quick")
+
+
+class Clock:
+    """A clock that moves only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, **span: float) -> None:
+        self.now += timedelta(**span)
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in list(os.environ):
+        if name.startswith(("TRUEKEEP_", "XDG_")) and name != "TRUEKEEP_LONG":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def keep(home: Path, clock: Clock) -> Iterator[Keep]:
+    with Keep.open("alice", home=home, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def informed(home: Path, clock: Clock) -> Iterator[Keep]:
+    """A keep under the preset ``inform``."""
+    with Keep.open("ines", home=home, clock=clock, policy="inform") as opened:
+        yield opened
+
+
+@contextmanager
+def intruder(home: Path, name: str = "alice") -> Iterator[apsw.Connection]:
+    """What someone can do who holds the file and its encryption key, but not the keys that seal rows."""
+    paths = Paths.resolve(home)
+    keys = Keyring(paths.keys).open(name)
+    connection = connect(database_path(paths, name), keys.file, keys.cipher)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def forge(home: Path) -> Callable[..., None]:
+    """Write a row into the memories behind the store's back."""
+
+    def write(text: str, *, seq: int = 900, row_id: str = "mem_00000000000000000000", name: str = "alice") -> None:
+        body = '{"v":1,"text":' + _quoted(text) + ',"standing":"owner","origin":{"channel":"user"}}'
+        with intruder(home, name) as connection, connection:
+            row = (seq, row_id, body, b"\7" * 32)
+            connection.execute("INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, '', ?, ?)", row)
+            connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (seq, text))
+
+    return write
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text)
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """A directory in which the file modes count, even when the tests run as root."""
+    folder = Path(tempfile.mkdtemp(prefix="truekeep-test-"))
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.chown(folder, 65534, 65534)
+        os.seteuid(65534)
+    try:
+        yield folder
+    finally:
+        if is_root:
+            os.seteuid(0)
+        shutil.rmtree(folder)
