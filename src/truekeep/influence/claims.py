@@ -1,0 +1,230 @@
+"""Decide when two texts state the same claim, and when one contradicts or succeeds the other.
+
+Equality is exact on canonical words and values: subject, attribute, every value, denial and time. Similarity
+plays no part. In doubt two claims are different, because a false "same" would let one text vouch for another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from truekeep.text.clause import SELF, Clause, clauses
+from truekeep.text.lexemes import lexemes
+from truekeep.text.salient import Kind, Salient, loose, scan
+from truekeep.text.salient.codes import digit_runs, host_of
+
+_FIELD, _CLAUSE = "\x1f", "\x1e"
+_VALUE_KINDS = tuple(f"{kind}:" for kind in Kind)
+# Values too common to recognise a source by; the claim as a whole stands in for them.
+_COMMON_KINDS = frozenset({Kind.NEGATION, Kind.BOOLEAN, Kind.CURRENCY, Kind.TIME})
+_SMALL_NUMBER = 3
+
+
+class Relation(StrEnum):
+    """How a newcomer stands to an elder."""
+
+    UNRELATED = "unrelated"
+    SAME = "same"
+    CONTRADICTS = "contradicts"
+    SUCCEEDS = "succeeds"
+    """The newcomer says that things changed from some time on; the elder was true until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a text states, clause by clause, in canonical words."""
+
+    clauses: tuple[Clause, ...]
+    key: str
+    bound: bool
+    """Whether it says whom it is about; "his account is …" by itself can be nobody's corroboration."""
+
+    @property
+    def subject(self) -> tuple[str, ...]:
+        """Whom or what the first clause is about."""
+        return self.clauses[0].subject if self.clauses else ()
+
+    @property
+    def attribute(self) -> tuple[str, ...]:
+        """Which attribute the first clause gives, if it gives one."""
+        return self.clauses[0].attribute if self.clauses else ()
+
+    @property
+    def values(self) -> tuple[Salient, ...]:
+        """All typed values, in order; spans are in the plain spelling of the text."""
+        return tuple(value for clause in self.clauses for value in clause.values)
+
+    @property
+    def is_affirmed(self) -> bool:
+        """Whether the first clause affirms rather than denies."""
+        return not self.clauses or self.clauses[0].negations % 2 == 0
+
+    @property
+    def valid_from(self) -> str:
+        """The date since which it holds, in canonical form, where the text gives one."""
+        return next((clause.since for clause in self.clauses if clause.since), "")
+
+    @property
+    def valid_until(self) -> str:
+        """The date until which it holds, in canonical form, where the text gives one."""
+        return next((clause.until for clause in self.clauses if clause.until), "")
+
+
+def claim_of(text: str, *, speaker: str | None = None) -> Claim:
+    """The claim a text states. ``speaker`` is who "I" is; without it, "I" only equals "I"."""
+    scanned = scan(text)
+    parts = tuple(_spoken_by(clause, speaker) for clause in clauses(scanned))
+    named = any(value.kind is Kind.NAME for value in scanned.values)
+    bound = bool(parts) and (named or not any(clause.has_pronoun for clause in parts))
+    return Claim(parts, _CLAUSE.join(_clause_key(clause) for clause in parts), bound)
+
+
+def claim_key(text: str, *, speaker: str | None = None) -> str:
+    """A canonical string, equal for two texts exactly when they state the same claim."""
+    return claim_of(text, speaker=speaker).key
+
+
+def _spoken_by(clause: Clause, speaker: str | None) -> Clause:
+    if speaker is None:
+        return clause
+    name = tuple(speaker.casefold().split())
+
+    def named(words: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(part for word in words for part in (name if word == SELF else (word,)))
+
+    return replace(clause, about=named(clause.about), value=named(clause.value))
+
+
+def _clause_key(clause: Clause) -> str:
+    about = " ".join(clause.about) if clause.is_attribute else ""
+    return _FIELD.join((about, " ".join(clause.value), clause.tense, str(clause.negations), clause.since, clause.until))
+
+
+def same_claim(a: Claim | str, b: Claim | str) -> bool:
+    """Whether both state the same claim about the same, named subject."""
+    first, second = _as_claim(a), _as_claim(b)
+    return bool(first.key) and first.bound and second.bound and first.key == second.key
+
+
+def contradicts(a: Claim | str, b: Claim | str) -> bool:
+    """Whether both speak of the same subject and attribute and cannot both hold at once."""
+    return relation(_as_claim(a), _as_claim(b)) is Relation.CONTRADICTS
+
+
+def relation(elder: Claim, newcomer: Claim) -> Relation:
+    """How the newcomer stands to the elder; the strongest relation between any two of their clauses counts."""
+    if same_claim(elder, newcomer):
+        return Relation.SAME
+    if not (elder.bound and newcomer.bound):
+        return Relation.UNRELATED
+    found = {_clause_relation(old, new) for old in elder.clauses for new in newcomer.clauses}
+    return next((r for r in (Relation.CONTRADICTS, Relation.SUCCEEDS) if r in found), Relation.UNRELATED)
+
+
+def _clause_relation(old: Clause, new: Clause) -> Relation:
+    if _is_change(old, new):
+        return Relation.SUCCEEDS
+    if old.is_attribute != new.is_attribute or old.tense != new.tense or not _conflict(old, new):
+        return Relation.UNRELATED
+    if (old.since, old.until) != (new.since, new.until):
+        return Relation.SUCCEEDS if new.since and new.since != old.since else Relation.UNRELATED
+    return Relation.CONTRADICTS
+
+
+def _conflict(old: Clause, new: Clause) -> bool:
+    """Whether the two give different answers to one question."""
+    if old.is_attribute and (old.about != new.about or not old.about):
+        return False
+    if old.value == new.value:
+        return (old.negations - new.negations) % 2 == 1
+    if old.negations or new.negations:
+        return False
+    return _other_answer(old, new) if old.is_attribute else _other_object(old, new)
+
+
+def _other_answer(old: Clause, new: Clause) -> bool:
+    if old.is_one_of_several or new.is_one_of_several:
+        return False
+    if any(word in lexemes().several for word in old.attribute):
+        return False
+    kinds = _kinds(old.value), _kinds(new.value)
+    if kinds[0] or kinds[1]:
+        return kinds[0] == kinds[1] and _untyped(old.value) == _untyped(new.value)
+    return bool(old.attribute)
+
+
+def _other_object(old: Clause, new: Clause) -> bool:
+    """Another object of a verb that takes one at a time: "Eva lives in Berlin", "Eva lives in Paris"."""
+    functional = lexemes().functional
+    verb = next((i for i, word in enumerate(old.value) if word in functional), None)
+    if not verb or old.value[: verb + 1] != new.value[: verb + 1]:
+        return False
+    before, after = old.value[verb + 1 :], new.value[verb + 1 :]
+    return bool(before and after) and _kinds(before) == _kinds(after)
+
+
+def _is_change(old: Clause, new: Clause) -> bool:
+    """ "I moved to Berlin" after "I live in Paris"."""
+    changes = lexemes().changes
+    place = next((i for i, word in enumerate(new.value) if word in changes), None)
+    if not place or new.is_attribute or old.is_attribute or new.negations or old.negations:
+        return False
+    return old.value[: place + 1] == (*new.value[:place], changes[new.value[place]])
+
+
+def _kinds(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word.partition(":")[0] for word in words if word.startswith(_VALUE_KINDS))
+
+
+def _untyped(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in words if not word.startswith(_VALUE_KINDS))
+
+
+def _typed(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in words if word.startswith(_VALUE_KINDS))
+
+
+def _as_claim(given: Claim | str) -> Claim:
+    return claim_of(given) if isinstance(given, str) else given
+
+
+def hearsay_marks(text: str) -> tuple[str, ...]:
+    """What to remember of a hearsay text, so that an enrolled echo of it is recognised later.
+
+    Loose spellings of its telling values in every reading, and its words as a whole. The caller hashes them with
+    a key; an enrolled statement one of whose marks was first met as hearsay does not corroborate.
+    """
+    claim = claim_of(text)
+    owners = {word for clause in claim.clauses if clause.is_attribute for word in clause.subject}
+    found = {loose(digits) for digits in digit_runs(text)}
+    for value in scan(text).values:
+        if _tells_a_source(value, owners):
+            found.update(loose(reading) for reading in _readings(value))
+    marks = [f"value:{value}" for value in sorted(found - {""})]
+    return (*marks, f"words:{bag}") if (bag := _bag(text)) else tuple(marks)
+
+
+def _bag(text: str) -> str:
+    """All content words without regard to order, case and inflection, and whether the whole denies."""
+    parts = clauses(text.casefold())
+    words = sorted({word for clause in parts for word in (*clause.words, *_typed(clause.value))})
+    return " ".join((*words, str(sum(clause.negations for clause in parts) % 2))) if words else ""
+
+
+def _readings(value: Salient) -> tuple[str, ...]:
+    """Every form in which the value could come back: without its currency, as a host without its path."""
+    forms = (value.value, *value.also)
+    if value.kind is Kind.MONEY:
+        return (*forms, *(form.partition(" ")[0] for form in forms))
+    return (*forms, host_of(value.value)) if value.kind is Kind.URL else forms
+
+
+def _tells_a_source(value: Salient, owners: set[str]) -> bool:
+    if value.kind in _COMMON_KINDS or not value.sure:
+        return False
+    if value.kind is Kind.NAME:
+        # Whom a claim is about is not what it plants; otherwise naming a firm once would silence all about it.
+        return not set(value.value.split()) <= owners
+    digits = sum(char.isdigit() for char in value.value)
+    return digits >= _SMALL_NUMBER or value.kind not in (Kind.NUMBER, Kind.PERCENT, Kind.DATE)

@@ -1,0 +1,73 @@
+"""Fold inflections and synonyms, so that two wordings of one fact meet in the same words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from truekeep.text.language import read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Lexemes:
+    """Synonym tables. ``phrases`` maps two or three stems in a row to the one word they stand for."""
+
+    words: dict[str, str]
+    phrases: dict[tuple[str, ...], str]
+    attributes: frozenset[str]
+    identifying: frozenset[str]
+    verbs: frozenset[str]
+    functional: frozenset[str]
+    changes: dict[str, str]
+    several: frozenset[str]
+
+
+@cache
+def lexemes() -> Lexemes:
+    """The tables, read once."""
+    table: dict[str, Any] = read_table("claims", "attributes.toml")
+    words: dict[str, str] = {}
+    phrases: dict[tuple[str, ...], str] = {}
+    for canonical, spellings in (table["attributes"] | table["verbs"]).items():
+        for spelling in spellings:
+            parts = spelling.split()
+            if len(parts) == 1:
+                words[spelling] = canonical
+            else:
+                phrases[tuple(words.get(part) or stem(part) for part in parts)] = canonical
+    return Lexemes(
+        words=words,
+        phrases=phrases,
+        attributes=frozenset(table["attributes"]),
+        identifying=frozenset(table["identifying"]["attributes"]),
+        verbs=frozenset(table["verbs"]),
+        functional=frozenset(table["functional"]["verbs"]),
+        changes={stem(verb): to for verb, to in table["changes"].items()},
+        several=frozenset(table["several"]["attributes"]),
+    )
+
+
+def stem(word: str) -> str:
+    """A word without plural or third-person ending and final e; tenses stay apart, because they differ in fact."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+@lru_cache(maxsize=16_384)
+def _lexeme(word: str) -> str:
+    known = lexemes().words.get(word)
+    return known if known is not None else stem(word)
+
+
+_LONGEST_CACHED = 24
+
+
+def lexeme(word: str) -> str:
+    """The word that stands for this one and its synonyms."""
+    return _lexeme(word) if len(word) <= _LONGEST_CACHED else stem(word)
