@@ -56,9 +56,7 @@ def test_an_object_is_no_value_even_under_an_allowed_name() -> None:
     assert refusal("{context}", {"context"}, context=SETTINGS).code == "template_value_type"
 
 
-@pytest.mark.parametrize(
-    "value", [object(), {"a": 1}, {"x"}, b"x", [1], ["a", None], 10**100, 1j, Exception("x"), len]
-)
+@pytest.mark.parametrize("value", [object(), {"a": 1}, {"x"}, b"x", [1], ["a", None], 10**100, 1j, Exception("x"), len])
 def test_values_of_other_kinds_are_refused(value: object) -> None:
     assert refusal("{message}", {"message"}, message=value).code == "template_value_type"
 
@@ -153,9 +151,7 @@ def test_any_template_is_either_refused_or_bounded(template: str) -> None:
     assert filled == template.format(message="v")
 
 
-@pytest.mark.parametrize(
-    "name", ["message", "MESSAGE", "ｍessage", "session_id", "user_id", "current_datetime"]
-)
+@pytest.mark.parametrize("name", ["message", "MESSAGE", "ｍessage", "session_id", "user_id", "current_datetime"])
 def test_configuration_cannot_replace_a_reserved_variable(name: str) -> None:
     with pytest.raises(PromptSecurityError) as caught:
         merge_variables({"message": "the real one"}, {name: "planted"})

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"[.!?:;\n\u3002\uff01\uff1f]")
 _NEGATIONS = frozenset({"not", "never", "cannot", "t", "dont", "nicht", "nie", "nunca", "jamais", "nikdy"})
-_COMMANDING = frozenset(
-    {"and", "then", "please", "must", "should", "now", "always", "also", "just", "will", "you"}
-)
+_COMMANDING = frozenset({"and", "then", "please", "must", "should", "now", "always", "also", "just", "will", "you"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +30,17 @@ class WordPattern:
     imperative: bool = False
 
 
-@dataclass(slots=True)
 class Words:
-    """A text's words and where they are."""
+    """A casefolded text's words; where they stand is only worked out when a pattern asks."""
 
-    text: str
-    words: list[str] = field(default_factory=list)
-    spans: list[tuple[int, int]] = field(default_factory=list)
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words: list[str] = _WORD.findall(text)
 
-    @classmethod
-    def of(cls, text: str) -> Words:
-        """Split a casefolded text into its words."""
-        found = cls(text)
-        for match in _WORD.finditer(text):
-            found.words.append(match[0])
-            found.spans.append(match.span())
-        return found
+    @cached_property
+    def spans(self) -> list[tuple[int, int]]:
+        """Where each word starts and ends."""
+        return [match.span() for match in _WORD.finditer(self.text)]
 
     def between(self, index: int) -> str:
         """What stands between the word at ``index`` and the one before it."""
@@ -77,12 +71,18 @@ class PhraseMatcher:
 
     def first(self, text: str) -> WordPattern | None:
         """The first pattern found in a casefolded text, or nothing."""
-        words = Words.of(text)
+        words = Words(text)
         reached: dict[tuple[int, int], tuple[int, int]] = {}
+        places = self._places
         for index, word in enumerate(words.words):
-            for number, place in self._places.get(word, ()):
+            if word not in places:
+                continue
+            for number, place in places[word]:
                 pattern = self._patterns[number]
-                start = self._start(words, pattern, place, reached.get((number, place - 1)), index)
+                before = reached.get((number, place - 1))
+                if place and before is None:
+                    continue
+                start = self._start(words, pattern, place, before, index)
                 if start is None:
                     continue
                 reached[number, place] = (start, index)

@@ -97,12 +97,11 @@ def _occurs(literal: str, text: str) -> bool:
 
 def _readings(prompt: str) -> Iterator[str]:
     """The prompt in every reading the house knows, casefolded and without marks, each once."""
-    from truekeep.text.fold import fold, strip_marks  # noqa: PLC0415
-    from truekeep.text.view import View  # noqa: PLC0415
+    from truekeep.text.fold import strip_marks  # noqa: PLC0415
+    from truekeep.text.reading import views  # noqa: PLC0415
 
-    raw = View("raw", prompt)
     seen: set[str] = set()
-    for view in (raw, fold(raw)):
+    for view in views(prompt):
         reading = strip_marks(view.text).casefold()
         if reading not in seen:
             seen.add(reading)

@@ -66,9 +66,7 @@ def merge_variables(reserved: Mapping[str, Value], configured: Mapping[str, Valu
     names = {name.casefold() for name in reserved} | allowed_variables()
     for name in configured:
         if not isinstance(name, str) or unicodedata.normalize("NFKC", name).casefold() in names:
-            error = _refusal(
-                "reserved_variable", "Configuration cannot replace a variable that truekeep fills in."
-            )
+            error = _refusal("reserved_variable", "Configuration cannot replace a variable that truekeep fills in.")
             events.emit(events.TEMPLATE_REFUSED, code=error.code)
             raise error
     return {**configured, **reserved}
@@ -89,9 +87,7 @@ def _validate(prompt: object, *, strict: bool) -> None:
     names = {piece.name for piece in parse_template(text) if piece.name is not None}
     if strict and not names <= allowed_variables():
         listed = ", ".join(sorted(allowed_variables()))
-        raise _refusal(
-            "template_variable", "The prompt uses a variable that is not allowed.", f"Use only: {listed}."
-        )
+        raise _refusal("template_variable", "The prompt uses a variable that is not allowed.", f"Use only: {listed}.")
     found = find_pattern(text)
     if found is not None:
         raise _refusal(found.code, f"Potentially malicious pattern detected: {found.id}.", found.hint)
@@ -136,9 +132,7 @@ def _joined(pieces: list[Piece], texts: Mapping[str, str]) -> str:
     """The output; its size is known before it is built, so a repeated field costs nothing."""
     size = sum(len(piece.literal) + (len(texts[piece.name]) if piece.name else 0) for piece in pieces)
     if size > MAX_OUTPUT:
-        raise _refusal(
-            "template_output_too_long", f"The filled-in prompt would exceed {MAX_OUTPUT} characters."
-        )
+        raise _refusal("template_output_too_long", f"The filled-in prompt would exceed {MAX_OUTPUT} characters.")
     return "".join(piece.literal + (texts[piece.name] if piece.name else "") for piece in pieces)
 
 
@@ -146,11 +140,7 @@ def _as_text(value: object) -> str:
     """A value as inert text. Only exact built-in kinds: an object's own ``__str__`` is never called."""
     if isinstance(value, str):
         text = str.__str__(value)
-    elif (
-        isinstance(value, list | tuple)
-        and len(value) <= _MAX_ITEMS
-        and all(isinstance(v, str) for v in value)
-    ):
+    elif isinstance(value, list | tuple) and len(value) <= _MAX_ITEMS and all(isinstance(v, str) for v in value):
         text = ", ".join(str.__str__(item)[:MAX_VALUE] for item in value)
     else:
         text = _scalar_text(value)
@@ -166,9 +156,7 @@ def _scalar_text(value: object) -> str:
         return repr(value)
     if type(value) is date or (type(value) is datetime and _has_standard_zone(value)):
         return value.isoformat()
-    raise _refusal(
-        "template_value_type", "A variable's value is neither text, a number, a date nor a list of texts."
-    )
+    raise _refusal("template_value_type", "A variable's value is neither text, a number, a date nor a list of texts.")
 
 
 def _has_standard_zone(value: datetime) -> bool:

@@ -71,12 +71,8 @@ def _field_name(field: str) -> str:
         return field
     for sign, (code, what) in _FAULTS.items():
         if sign in field:
-            raise _refusal(
-                code, f"has a field that {what}" if code != "template_format_spec" else f"{what} in a field"
-            )
-    raise _refusal(
-        "template_name", "has a field whose name is not plain letters, digits and single underscores"
-    )
+            raise _refusal(code, f"has a field that {what}" if code != "template_format_spec" else f"{what} in a field")
+    raise _refusal("template_name", "has a field whose name is not plain letters, digits and single underscores")
 
 
 def _refusal(code: str, what: str) -> PromptSecurityError:

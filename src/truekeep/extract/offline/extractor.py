@@ -1,0 +1,49 @@
+"""Extracts what the owner said about themselves, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from truekeep.extract.conversation import MAX_TEXT, Conversation, Message
+from truekeep.extract.offline.clauses import statements
+from truekeep.extract.offline.dates import date_edits
+from truekeep.extract.offline.grammar import Grammar, grammar_of
+from truekeep.extract.offline.grounding import grounded
+from truekeep.extract.offline.sentences import own_sentences
+
+LONGEST_MESSAGE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its grounded text, its verbatim quote and message, and what kind it is."""
+
+    text: str
+    quote: str
+    message_id: str
+    kind: str
+
+
+def extract_statements(conversation: Conversation) -> list[Statement]:
+    """What the owner said about themselves, each thing once. Nothing is taken from any other message."""
+    found: dict[str, Statement] = {}
+    language: Grammar | None = None
+    for message in conversation.owner_messages():
+        language = grammar_of(message.text, language)
+        if language is None:
+            continue
+        for statement in _of_message(message, language, conversation.speaker):
+            found.setdefault(statement.text.casefold(), statement)
+    return list(found.values())
+
+
+def _of_message(message: Message, grammar: Grammar, speaker: str | None) -> Iterator[Statement]:
+    for start, end in own_sentences(message.text[:LONGEST_MESSAGE]):
+        sentence = message.text[start:end]
+        for clause in statements(sentence, grammar):
+            quote = sentence[clause.start : clause.end]
+            dates = date_edits(quote, grammar, message.at.date())
+            text = grounded(quote, grammar, speaker, dates, kind=clause.kind, implied=clause.implied)
+            if len(text) <= MAX_TEXT:
+                yield Statement(text, quote, message.id, clause.kind)
