@@ -13,9 +13,10 @@ import pytest
 
 from tests.conftest import intruder
 from truekeep.config import Paths
-from truekeep.errors import KeepClosed, KeyUnavailable, StoreTampered
+from truekeep.errors import KeepClosed, KeyUnavailable, StoreCorrupt, StoreTampered
 from truekeep.stores.anchor import Head
 from truekeep.stores.files import anchor_path, database_path, open_ledger
+from truekeep.stores.keys import Keyring
 from truekeep.stores.ledger import Ledger
 
 
@@ -230,6 +231,21 @@ def test_a_store_whose_file_is_gone_is_not_quietly_made_anew(home: Path, ledger:
     assert caught.value.code == "store_missing"
 
 
+def test_a_store_whose_file_was_emptied_is_not_quietly_made_anew(home: Path, ledger: Ledger) -> None:
+    ledger.close()
+    database_path(Paths.resolve(home), "alice").write_bytes(b"")
+    with pytest.raises(StoreCorrupt):
+        opened(home)
+
+
+def test_a_crash_right_after_the_key_was_made_heals_itself(home: Path) -> None:
+    Keyring(Paths.resolve(home).keys).create("alice")
+    made = opened(home)
+    put(made, "one")
+    made.close()
+    opened(home).close()
+
+
 def test_a_missing_anchor_is_refused(home: Path, ledger: Ledger) -> None:
     ledger.close()
     anchor_path(Paths.resolve(home), "alice").unlink()
@@ -319,8 +335,6 @@ def test_keys_are_private_and_apart_from_data(home: Path, ledger: Ledger) -> Non
 
 
 def test_keys_never_show_in_a_representation(home: Path, ledger: Ledger) -> None:
-    from truekeep.stores.keys import Keyring
-
     keys = Keyring(Paths.resolve(home).keys).open("alice")
     assert keys.mac.hex() not in repr(keys)
     assert str(keys.mac) not in repr(keys)

@@ -82,12 +82,6 @@ def test_a_truncated_file_is_refused(path: Path) -> None:
         backend.close()
 
 
-def test_an_empty_file_is_refused(path: Path) -> None:
-    path.touch()
-    with pytest.raises(StoreCorrupt):
-        SqliteBackend.open(path, KEY, "aegis")
-
-
 def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreReadOnly):

@@ -6,7 +6,7 @@ behind its anchor was rolled back; a store ahead of it (a crash between commit a
 
 from __future__ import annotations
 
-import contextlib
+import fcntl
 import hmac
 import os
 import struct
@@ -14,11 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truekeep.errors import StoreReadOnly
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - not on Windows, where slots are written without the advisory lock
-    fcntl = None  # type: ignore[assignment]
 
 _SLOT = struct.Struct(">8sQ32s32s")
 _MAGIC = b"tkanchr1"
@@ -41,14 +36,18 @@ class FileAnchor:
         self._handle: int | None = None
 
     def create(self) -> None:
-        """Make the anchor of a keep in which nothing has happened yet."""
-        with contextlib.suppress(FileExistsError):
+        """Make the anchor of a keep in which nothing has happened yet; an existing one stands."""
+        try:
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                os.write(handle, self._slot(Head(0, bytes(32))) + bytes(_SLOT.size))
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        except FileExistsError:
+            return
+        except OSError as error:
+            raise StoreReadOnly(f"The anchor cannot be made: {self.path}") from error
+        try:
+            os.write(handle, self._slot(Head(0, bytes(32))) + bytes(_SLOT.size))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     def read(self) -> Head | None:
         """The newest head that was anchored, or none if the anchor is gone or damaged."""
@@ -61,15 +60,13 @@ class FileAnchor:
         """Move forward to ``head``; a later head that another process anchored stands."""
         try:
             handle = self._opened()
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX)
+            fcntl.flock(handle, fcntl.LOCK_EX)
             try:
                 known = self._newest(os.pread(handle, 2 * _SLOT.size, 0))
                 if known is None or known.seq < head.seq:
                     os.pwrite(handle, self._slot(head), (head.seq % 2) * _SLOT.size)
             finally:
-                if fcntl is not None:
-                    fcntl.flock(handle, fcntl.LOCK_UN)
+                fcntl.flock(handle, fcntl.LOCK_UN)
         except OSError as error:
             raise StoreReadOnly(f"The anchor cannot be written: {self.path}") from error
 

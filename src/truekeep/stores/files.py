@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from truekeep.config import Paths
-from truekeep.errors import KeyUnavailable, StoreReadOnly, StoreTampered
+from truekeep.errors import KeyUnavailable, StoreCorrupt, StoreTampered
 from truekeep.stores.anchor import FileAnchor
 from truekeep.stores.keys import KeepKeys, Keyring
 from truekeep.stores.ledger import Ledger
@@ -34,19 +37,44 @@ def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], *, busy_
     """Open a keep's sealed store, verified; or make its key, anchor and database when there is none."""
     keys = _keys(paths, keep)
     anchor = FileAnchor(anchor_path(paths, keep), keys.audit)
+    anchored = anchor.read()
+    if anchored is not None and anchored.seq > 0:
+        return _open(paths, keep, keys, anchor, clock, busy_seconds)
+    with _founding(Keyring(paths.keys).path(keep)):
+        if not database_path(paths, keep).exists():
+            anchor.create()
+        return _open(paths, keep, keys, anchor, clock, busy_seconds)
+
+
+def _open(
+    paths: Paths, keep: str, keys: KeepKeys, anchor: FileAnchor, clock: Callable[[], datetime], busy_seconds: float
+) -> Ledger:
     database = database_path(paths, keep)
-    if not database.exists():
-        _prepare(anchor, database)
+    anchored = anchor.read()
+    if anchored is not None and anchored.seq > 0:
+        _require(database)
     backend = SqliteBackend.open(database, keys.file, keys.cipher, busy_seconds=busy_seconds)
     ledger = Ledger(backend, Seal(keys), anchor, clock)
     try:
         ledger.open()
         if ledger.head.seq == 0:
-            _found(ledger, keep, keys)
+            with ledger.writing() as entry:
+                entry.event("keep.created", keep=keep, cipher=keys.cipher)
     except BaseException:
         ledger.close()
         raise
     return ledger
+
+
+@contextmanager
+def _founding(key_file: Path) -> Iterator[None]:
+    """While nothing has happened yet, one of several processes that create the same keep goes first."""
+    handle = os.open(key_file, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _keys(paths: Paths, keep: str) -> KeepKeys:
@@ -62,19 +90,9 @@ def _keys(paths: Paths, keep: str) -> KeepKeys:
     return keyring.create(keep)
 
 
-def _prepare(anchor: FileAnchor, database: Path) -> None:
-    """Before the first event: an anchor at zero. With one beyond that, the database was taken away."""
-    try:
-        anchor.create()
-    except OSError as error:
-        raise StoreReadOnly(f"The anchor cannot be made: {anchor.path}") from error
-    anchored = anchor.read()
-    if anchored is None or anchored.seq > 0:
+def _require(database: Path) -> None:
+    """Once something has happened, a file that is gone or empty is a loss and not a fresh start."""
+    if not database.exists():
         raise StoreTampered("The keep's database file is gone.", code="store_missing", hint=f"Restore {database}.")
-
-
-def _found(ledger: Ledger, keep: str, keys: KeepKeys) -> None:
-    with ledger.writing() as entry:
-        # Two processes may create one keep at the same moment; only the first writes its founding event.
-        if entry.tip.head.seq == 0:
-            entry.event("keep.created", keep=keep, cipher=keys.cipher)
+    if database.stat().st_size == 0:
+        raise StoreCorrupt("The keep's database file is empty.", hint=f"Restore {database}.")

@@ -81,8 +81,6 @@ class SqliteBackend:
     def open(cls, path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) -> SqliteBackend:
         """Open or create the file, and bring its schema up to date."""
         existed = path.exists()
-        if existed and path.stat().st_size == 0:
-            raise StoreCorrupt("The keep's file is empty.")
         _make_directory(path.parent)
         connection = connect(path, key, cipher, busy_seconds=busy_seconds)
         try:

@@ -1,0 +1,98 @@
+"""Snapshots: the same bytes for everyone, everywhere, until somebody asks for new ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock, intruder
+from truekeep import Keep, StoreTampered
+
+READ = "import sys; from truekeep import Keep; print(Keep.open('alice', home=sys.argv[1]).snapshot('s-1').digest)"
+
+
+def test_a_thousand_reads_from_many_threads_give_one_digest(keep: Keep) -> None:
+    keep.remember_many([f"Fact number {number}." for number in range(50)], via="user")
+    with ThreadPoolExecutor(16) as pool:
+        digests = set(pool.map(lambda _: keep.snapshot("s-1").digest, range(1000)))
+    assert len(digests) == 1
+
+
+def test_another_process_gets_the_same_bytes(keep: Keep, home: Path) -> None:
+    keep.remember("The office is in Nitra.", via="user")
+    mine = keep.snapshot("s-1").digest
+    keep.remember("It closes at five.", via="user")
+    found = subprocess.run([sys.executable, "-c", READ, str(home)], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == mine
+
+
+def test_two_processes_that_freeze_at_once_agree(keep: Keep, home: Path) -> None:
+    keep.remember("The office is in Nitra.", via="user")
+    command = [sys.executable, "-c", READ, str(home)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    digests = {process.communicate()[0].strip() for process in running}
+    assert len(digests) == 1
+    assert keep.snapshot("s-1").digest in digests
+
+
+def test_later_writes_do_not_change_it_until_it_is_refreshed(keep: Keep) -> None:
+    keep.remember("The office is in Nitra.", via="user")
+    first = keep.snapshot("s-1")
+    stored = keep.remember("It closes at five.", via="user").memory_id
+    assert stored
+    keep.delete_memory(keep.get_memories()[0]["id"], via="user")
+    assert keep.snapshot("s-1") == first
+    fresh = keep.snapshot("s-1", refresh=True)
+    assert fresh.digest != first.digest
+    assert "closes at five" in fresh.text
+    assert "Nitra" not in fresh.text
+
+
+def test_sessions_have_their_own(keep: Keep) -> None:
+    keep.remember("The office is in Nitra.", via="user")
+    with keep.session("s-1") as first, keep.session("s-2") as second:
+        frozen = first.snapshot()
+        keep.remember("It closes at five.", via="user")
+        assert first.snapshot() == frozen
+        assert "closes at five" in second.snapshot().text
+
+
+def test_an_empty_keep_has_a_snapshot_too(keep: Keep) -> None:
+    text = keep.snapshot("s-1").text
+    assert text.startswith("<memories>\n")
+    assert text.endswith("</memories>\n")
+
+
+def test_what_may_act_is_never_pushed_out_by_what_may_not(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text('snapshot_cap = 20\npolicy = "inform"\n')
+    with Keep.open("alice", home=home) as keep:
+        keep.remember("My favourite tea is green tea.", via="user")
+        keep.remember_many([f"Tea offer {number}." for number in range(100)], via="web")
+        lines = keep.snapshot("s-1").text.splitlines()
+        assert sum(line.startswith("- ") for line in lines) == 20
+        assert "green tea" in "\n".join(lines)
+
+
+def test_an_altered_snapshot_is_refused_and_can_be_made_anew(home: Path, keep: Keep) -> None:
+    keep.remember("The office is in Nitra.", via="user")
+    keep.snapshot("s-1")
+    with intruder(home) as connection:
+        connection.execute("UPDATE snapshots SET body = replace(body, 'Nitra', 'Sered')")
+    with pytest.raises(StoreTampered) as caught:
+        keep.snapshot("s-1")
+    assert caught.value.code == "snapshot_unverified"
+    assert "Nitra" in keep.snapshot("s-1", refresh=True).text
+    assert keep.audit.verify().ok
+
+
+def test_every_line_says_when_whence_and_whether_it_may_act(informed: Keep, clock: Clock) -> None:
+    informed.remember("The office is in Nitra.", via="user")
+    informed.remember("It closes at five.", via="web", principal="example.com")
+    lines = informed.snapshot("s-1").text.splitlines()
+    assert f"- [as of {clock():%Y-%m-%d} | user | may act] The office is in Nitra." in lines
+    assert f"- [as of {clock():%Y-%m-%d} | web example.com | informs only] It closes at five." in lines
