@@ -78,7 +78,8 @@ class Reader:
         blocked = self.block_reason(memory)
         if blocked:
             text = fence.placeholder(blocked, memory.id)
-            return Shown(memory, text, blocked, may_act=False, why="A rule in force blocks this entry.")
+            why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
+            return Shown(memory, text, blocked, may_act=False, why=why)
         acts, why = _may_act(memory, now or self._clock())
         return Shown(memory, fence.sanitised(memory.text), (), acts, why)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truekeep.cli.options import common
-from truekeep.cli.output import STYLES, WORDS, console, print_json
+from truekeep.cli.output import STYLES, WORDS, console, print_json, print_styled, why
 from truekeep.fence import one_line
 from truekeep.types import Verdict
 
@@ -78,8 +78,8 @@ def _tell(folder: Path, out: Console) -> None:
         _heading(out, "The snapshot: what a session's prompt gets")
         out.print(keep.snapshot("demo-session").text, end="", style="cyan")
         _heading(out, "What now?")
-        held = len(keep.review.list())
-        out.print(f"{held} item waits for a person: truekeep review list. Try your own: truekeep remember 'TEXT'.")
+        out.print(f"Waiting for a person to decide: {len(keep.review.list())} (truekeep review list).")
+        out.print("Try your own: truekeep remember 'TEXT', truekeep recall 'QUESTION', truekeep --help.")
 
 
 def _honest(keep: Keep) -> Iterator[Step]:
@@ -126,13 +126,13 @@ def _print_recall(out: Console, keep: Keep) -> None:
         out.print(f"{title}:", style="bold")
         for hit in keep.recall(_QUESTION, k=4, influence_only=influence_only):
             mark, style = ("may act", "green") if hit.may_act else ("informs", "yellow")
-            out.print(f"  {'blocked' if hit.blocked else mark:8}", style="red" if hit.blocked else style, end="")
-            out.print(one_line(hit.text))
-            out.print(f"          {hit.why}", style="dim")
+            mark, style = ("blocked", "red") if hit.blocked else (mark, style)
+            print_styled(out, (f"{mark:9}", style), (one_line(hit.text), ""), indent=2)
+            print_styled(out, (hit.why, "dim"), indent=11)
 
 
 def _step(title: str, text: str, verdict: Verdict) -> Step:
-    return Step(title, text, WORDS[verdict.decision], STYLES[verdict.decision], verdict.reason)
+    return Step(title, text, WORDS[verdict.decision], STYLES[verdict.decision], why(verdict))
 
 
 def _heading(out: Console, text: str) -> None:
@@ -141,10 +141,8 @@ def _heading(out: Console, text: str) -> None:
 
 def _print_steps(out: Console, steps: Iterator[Step]) -> None:
     for step in steps:
-        out.print(f"{step.title}: ", style="dim", end="")
-        out.print(f"“{one_line(step.text)}”")
-        out.print(f"  {step.outcome}", style=step.style, end="")
-        out.print(f"  {step.why}", style="dim")
+        print_styled(out, (f"{step.title}: ", "dim"), (f"“{one_line(step.text)}”", ""))
+        print_styled(out, (step.outcome, step.style), (f"  {step.why}", "dim"), indent=2)
 
 
 def _as_json(folder: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
-from truekeep.cli.output import console, print_json, print_memories, print_verdict
+from truekeep.cli.output import console, print_json, print_memories, print_styled, print_verdict
 from truekeep.fence import one_line
 from truekeep.types import Decision, Recalled, Verdict, utc_text
 
@@ -50,9 +50,10 @@ def recall(query: str, keep_name: str, home: str | None, output: str, **options:
         return
     out = console()
     for hit in hits:
-        out.print("acts   " if hit.may_act else "informs", style="green" if hit.may_act else "yellow", end=" ")
-        out.print(one_line(hit.text), style="red" if hit.blocked else None)
-        out.print(f"        {hit.score:.2f}  as of {hit.as_of:%Y-%m-%d}  {hit.why}", style="dim")
+        mark, style = ("acts", "green") if hit.may_act else ("informs", "yellow")
+        mark, style = ("blocked", "red") if hit.blocked else (mark, style)
+        print_styled(out, (f"{mark:9}", style), (one_line(hit.text), ""))
+        print_styled(out, (f"{hit.score:.2f}  as of {hit.as_of:%Y-%m-%d}  {hit.why}", "dim"), indent=9)
     if not hits:
         out.print("Nothing found.", style="dim")
     if hits.withheld:

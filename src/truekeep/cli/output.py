@@ -31,17 +31,30 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, ensure_ascii=False, indent=2))
 
 
+def print_styled(out: Console, *parts: tuple[str, str], indent: int = 0) -> None:
+    """One paragraph of styled parts, wrapped as a whole and indented."""
+    from rich.padding import Padding  # noqa: PLC0415 - not needed for --help and JSON
+    from rich.text import Text  # noqa: PLC0415
+
+    out.print(Padding(Text.assemble(*parts), (0, 0, 0, indent)))
+
+
 def print_verdict(verdict: Verdict) -> None:
     """What was decided about one text, why, and what to do next."""
     out = console()
-    out.print(WORDS[verdict.decision], style=STYLES[verdict.decision], end="")
-    out.print(f"  {verdict.reason}")
+    print_styled(out, (WORDS[verdict.decision], STYLES[verdict.decision]), (f"  {why(verdict)}", ""))
     for finding in verdict.findings:
-        out.print(f"  {finding.rule_id}: {one_line(finding.reason)}", style="dim")
+        print_styled(out, (f"{finding.rule_id}: {one_line(finding.reason)}", "dim"), indent=2)
     if verdict.memory_id:
-        out.print(f"  id {verdict.memory_id}", style="dim")
+        print_styled(out, (f"id {verdict.memory_id}", "dim"), indent=2)
     if verdict.item_id:
-        out.print(f"  look at it with: truekeep review show {verdict.item_id}", style="dim")
+        print_styled(out, (f"look at it with: truekeep review show {verdict.item_id}", "dim"), indent=2)
+
+
+def why(verdict: Verdict) -> str:
+    """The verdict's reason, without the words that stand before it on the terminal already."""
+    reason = verdict.reason.removeprefix("Held for review: ")
+    return reason[:1].upper() + reason[1:]
 
 
 def table(*columns: str, wide: str) -> Table:

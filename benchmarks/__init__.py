@@ -1,0 +1,1 @@
+"""Benchmarks: figures measured as CPU time, as ratios within one run where machines are noisy."""

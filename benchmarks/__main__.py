@@ -1,0 +1,64 @@
+"""One runner: prints a table, writes JSON to benchmarks/results/, exits 1 if a bound is broken.
+
+python -m benchmarks            all of the quick ones
+python -m benchmarks store      only those named
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.harness import Figure
+
+QUICK = {"store": "benchmarks.store"}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in QUICK]
+    if unknown:
+        print(f"No such benchmark: {', '.join(unknown)}. There are: {', '.join(QUICK)}.", file=sys.stderr)
+        return 2
+    figures: list[Figure] = []
+    for name in names or QUICK:
+        print(f"measuring {name} …", file=sys.stderr)
+        figures += import_module(QUICK[name]).measure()
+    Console().print(_table(figures))
+    _write(figures)
+    return 0 if all(figure.ok for figure in figures) else 1
+
+
+def _table(figures: list[Figure]) -> Table:
+    table = Table("figure", "measured", "bound", "")
+    for figure in figures:
+        bound = "" if figure.bound is None else f"≤ {figure.bound:g} {figure.unit}"
+        state = "" if figure.bound is None else ("ok" if figure.ok else "OVER")
+        table.add_row(figure.name, f"{figure.value:.3g} {figure.unit}", bound, state or figure.note)
+    return table
+
+
+def _write(figures: list[Figure]) -> None:
+    RESULTS.mkdir(exist_ok=True)
+    now = datetime.now(UTC)
+    report = {
+        "at": now.isoformat(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "figures": [asdict(figure) | {"ok": figure.ok} for figure in figures],
+    }
+    path = RESULTS / f"{now:%Y%m%dT%H%M%S}.json"
+    path.write_text(json.dumps(report, indent=2))
+    print(f"written to {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

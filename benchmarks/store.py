@@ -1,0 +1,111 @@
+"""What a durable, sealed, audited write costs beside a bare insert, and what a snapshot costs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import secrets
+import statistics
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+
+from benchmarks.harness import Figure, cpu_per_call, median_ratio
+from truekeep import Keep
+from truekeep.config import Paths
+from truekeep.stores.files import open_ledger
+from truekeep.stores.keys import choose_cipher
+from truekeep.stores.ledger import Ledger
+from truekeep.stores.records import memory_body, new_id
+from truekeep.stores.sqlite import connect
+from truekeep.stores.sqlite_schema import migrate
+from truekeep.types import Memory, Origin, Standing
+
+TEXT = "The team lead in Nitra prefers meetings on Tuesday mornings and dislikes calls after four, says number {}."
+AUDIT = {"version": 1, "channel": "user", "principal": None, "session": None, "standing": "owner"}
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def measure() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        return [*_writes(root / "writes"), *_guarded(root / "guarded"), *_snapshot(root / "snapshot")]
+
+
+def _memory(number: int) -> Memory:
+    moment = now()
+    return Memory(new_id("mem"), TEXT.format(number), Standing.OWNER, Origin("user"), moment, moment, screened="0" * 64)
+
+
+def _writes(root: Path) -> list[Figure]:
+    root.mkdir()
+    ledger = open_ledger(Paths.resolve(root), "bench", now)
+    bare = connect(root / "bare.db", secrets.token_bytes(32), choose_cipher())
+    migrate(bare)
+    calls = {"bare": _bare(bare), "sealed": _sealed(ledger)}
+    found = cpu_per_call(calls, rounds=15, repeat=100)
+    ledger.close()
+    bare.close()
+    return [
+        Figure("bare insert of row, FTS and audit row", statistics.median(found["bare"]) * 1e6, "µs CPU"),
+        Figure("sealed, chained, anchored write", statistics.median(found["sealed"]) * 1e6, "µs CPU"),
+        Figure("sealed write / bare insert", median_ratio(found["sealed"], found["bare"]), "x", 2.5),
+    ]
+
+
+def _bare(connection: apsw.Connection) -> Callable[[], None]:
+    """The same bytes into the same tables, with nothing computed and nothing checked."""
+    numbers = itertools.count(1)
+    memory = _memory(0)
+    body = json.dumps(memory_body(memory))
+    audit = json.dumps(AUDIT | {"memory": memory.id, "rows": [["memories", 1, "0" * 64]]})
+
+    def write() -> None:
+        seq = next(numbers)
+        connection.execute("BEGIN IMMEDIATE")
+        row = (seq, new_id("mem"), "", body, bytes(32))
+        connection.execute("INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (seq, TEXT.format(seq)))
+        event = (seq, "2026-01-01T00:00:00.000000Z", "memory.stored", audit, bytes(32), bytes(32))
+        connection.execute("INSERT INTO events(seq, at, kind, body, state, hash) VALUES (?, ?, ?, ?, ?, ?)", event)
+        connection.execute("COMMIT")
+
+    return write
+
+
+def _sealed(ledger: Ledger) -> Callable[[], None]:
+    numbers = itertools.count(1)
+
+    def write() -> None:
+        memory = _memory(next(numbers))
+        with ledger.writing() as entry:
+            seq = entry.put("memories", memory.id, memory_body(memory))
+            entry.index(seq, memory.text)
+            entry.event("memory.stored", memory=memory.id, **AUDIT)
+
+    return write
+
+
+def _guarded(root: Path) -> list[Figure]:
+    numbers = itertools.count(1)
+    with Keep.open("bench", home=root) as keep:
+
+        def write() -> None:
+            if not keep.remember(TEXT.format(next(numbers)), via="user").accepted:
+                raise RuntimeError("the benchmark's own text was not accepted")
+
+        found = cpu_per_call({"guarded": write}, rounds=10, repeat=50)
+    return [Figure("whole guarded write", statistics.median(found["guarded"]) * 1e3, "ms CPU", 2.0)]
+
+
+def _snapshot(root: Path) -> list[Figure]:
+    with Keep.open("bench", home=root) as keep:
+        keep.remember_many([TEXT.format(number) for number in range(1000)], via="user")
+        found = cpu_per_call({"snapshot": lambda: keep.snapshot("s-1", refresh=True)}, rounds=10, repeat=1)
+    return [Figure("snapshot of 1,000 memories", statistics.median(found["snapshot"]) * 1e3, "ms CPU", 50.0)]
