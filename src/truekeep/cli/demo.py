@@ -98,8 +98,8 @@ def _injection(keep: Keep) -> Iterator[Step]:
 
 def _smuggled(keep: Keep) -> Iterator[Step]:
     entry = next(memory for memory in keep.get_memories() if memory["blocked"])
-    why = f"{keep.audit.verify().problems[0]}; matched {', '.join(entry['block_reason'][1:])}."
-    yield Step("forged row", _SMUGGLED, "blocked", "bold red", why)
+    reason = f"{keep.audit.verify().problems[0]}; matched {', '.join(entry['block_reason'][1:])}."
+    yield Step("forged row", _SMUGGLED, "blocked", "bold red", reason)
 
 
 def _smuggle(folder: Path) -> None:
