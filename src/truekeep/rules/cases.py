@@ -10,16 +10,23 @@ from truekeep.rules.source import Map, Seq
 
 Group = Literal["true_positive", "true_negative", "evasion"]
 _YES = frozenset({"trigger", "triggered", "match", "matched", "true", "block", "blocked", "detected"})
-_NO = frozenset(
-    {"no_trigger", "not_triggered", "no_match", "not_matched", "false", "allow", "allowed", "clean"}
-)
+_NO = frozenset({"no_trigger", "not_triggered", "no_match", "not_matched", "false", "allow", "allowed", "clean"})
 _GROUPS: dict[str, Group] = {
     "true_positives": "true_positive",
     "true_negatives": "true_negative",
     "evasion_tests": "evasion",
 }
 _NOTES = frozenset(
-    "expected description reason notes bypass_technique evasion_technique matched_condition detection_field".split()
+    [
+        "expected",
+        "description",
+        "reason",
+        "notes",
+        "bypass_technique",
+        "evasion_technique",
+        "matched_condition",
+        "detection_field",
+    ]
 )
 
 

@@ -30,23 +30,17 @@ def read_conditions(detection: Map, faults: Faults) -> tuple[tuple[Condition, ..
     line = detection.line_of("conditions")
     combination = detection.get("condition")
     if isinstance(raw, Seq):
-        blocks = [
-            (str(index), block, at) for index, (block, at) in enumerate(zip(raw, raw.lines, strict=True))
-        ]
+        blocks = [(str(index), block, at) for index, (block, at) in enumerate(zip(raw, raw.lines, strict=True))]
     elif isinstance(raw, Map):
         blocks = [(name, block, raw.line_of(name)) for name, block in raw.items()]
     else:
-        faults.error(
-            line, "missing 'detection.conditions'" if raw is None else "'conditions' must be a list or a map"
-        )
+        faults.error(line, "missing 'detection.conditions'" if raw is None else "'conditions' must be a list or a map")
         return (), None, ""
     if not blocks or len(blocks) > MAX_CONDITIONS:
         faults.error(line, f"'conditions' must hold between 1 and {MAX_CONDITIONS} conditions")
         return (), None, ""
     if not isinstance(combination, str):
-        faults.error(
-            detection.line_of("condition"), "missing 'detection.condition' (any, all or an expression)"
-        )
+        faults.error(detection.line_of("condition"), "missing 'detection.condition' (any, all or an expression)")
         combination = "any"
     named = {name: str(block) for name, block, _ in blocks if isinstance(block, str)}
     conditions = [_condition(name, block, at, faults) for name, block, at in blocks if name not in named]
@@ -67,9 +61,7 @@ def _expression(
         return None
 
 
-def _resolved(
-    expression: Expression, names: list[str], named: dict[str, str], through: tuple[str, ...]
-) -> Expression:
+def _resolved(expression: Expression, names: list[str], named: dict[str, str], through: tuple[str, ...]) -> Expression:
     """``expression`` with every condition that is itself an expression put in place of its name."""
     if expression.kind != "name":
         parts = tuple(_resolved(part, names, named, through) for part in expression.parts)
@@ -77,9 +69,7 @@ def _resolved(
     if expression.name not in named:
         return expression
     if expression.name in through:
-        raise ExpressionError(
-            f"conditions refer to each other in a cycle: {' → '.join((*through, expression.name))}"
-        )
+        raise ExpressionError(f"conditions refer to each other in a cycle: {' → '.join((*through, expression.name))}")
     if len(through) > 10:
         raise ExpressionError("conditions refer to each other more than 10 deep")
     inner = parse_expression(named[expression.name], names)
@@ -107,9 +97,7 @@ def _text(name: str, block: Map, faults: Faults) -> Condition | None:
     if operator in METRIC_OPERATORS:
         return _metric(name, block, faults)
     if operator not in TEXT_OPERATORS:
-        faults.error(
-            block.line_of("operator"), f"condition '{name}' has unknown operator '{str(operator)[:40]}'"
-        )
+        faults.error(block.line_of("operator"), f"condition '{name}' has unknown operator '{str(operator)[:40]}'")
         return None
     sources = _strings(block.get(key))
     if sources is None:
@@ -132,9 +120,7 @@ def _metric(name: str, block: Map, faults: Faults) -> Condition | None:
     threshold = block.get("threshold", block.get("value"))
     operator = block.get("operator")
     if operator not in METRIC_OPERATORS:
-        faults.error(
-            block.line_of("operator"), f"condition '{name}' has unknown operator '{str(operator)[:40]}'"
-        )
+        faults.error(block.line_of("operator"), f"condition '{name}' has unknown operator '{str(operator)[:40]}'")
         return None
     if not isinstance(metric, str) or isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
         faults.error(block.line, f"condition '{name}' needs a 'metric' and a number as 'threshold'")
@@ -159,9 +145,7 @@ def _sequence(name: str, block: Map, faults: Faults) -> Condition | None:
 def _strings(value: Any) -> list[str] | None:
     """The non-empty strings in ``value`` (one or a list), or ``None`` when it is anything else."""
     items = value if isinstance(value, list) else [value]
-    texts = [
-        str(item) if isinstance(item, (int, float)) and not isinstance(item, bool) else item for item in items
-    ]
+    texts = [str(item) if isinstance(item, (int, float)) and not isinstance(item, bool) else item for item in items]
     if not texts or len(texts) > MAX_PATTERNS or not all(isinstance(text, str) and text for text in texts):
         return None
     return texts

@@ -1,118 +1,259 @@
-"""Match events against rules: prefilter, confirm exactly, report spans in the raw text."""
+"""Match events against rules: one prefilter for all patterns, then exact confirmation, then each rule's logic."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
-import hashlib
+from typing import Literal
 
-from truekeep.errors import UnknownScope
+from truekeep.errors import RuleError, UnknownScope
+from truekeep.rules import vectorscan
+from truekeep.rules.context import code_mask, speaks
 from truekeep.rules.events import Event
-from truekeep.rules.model import Condition, Rule, PatternSpec
-from truekeep.rules.pattern import Pattern, Undecided, compile_spec
+from truekeep.rules.model import Condition, Lane, Rule
+from truekeep.rules.pattern import Pattern, PatternError, Undecided, compile_spec
+from truekeep.rules.plan import Plan, make_plan, skill_quorum
+from truekeep.rules.prefilter import PortablePrefilter, Prefilter
 from truekeep.rules.redact import excerpt
+from truekeep.rules.result import Limits, Match, Scan
+from truekeep.rules.trace import violations
+from truekeep.text import View, views
 
+__all__ = ["Engine", "Limits", "Match", "Scan"]
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a scan may cost before it stops and says so."""
-
-    characters: int = 100_000
-    seconds: float = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One rule's match: the condition, the field, where in the raw text, in which view, and a redacted hint."""
-
-    rule: Rule
-    condition: str
-    field: str
-    span: tuple[int, int]
-    view: str
-    excerpt: str
-
-
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What a scan found. ``overrun`` says why it is incomplete: such a text is never clean."""
-
-    matches: tuple[Match, ...]
-    overrun: str | None = None
-
-    @property
-    def is_clean(self) -> bool:
-        """No match and nothing left unexamined."""
-        return not self.matches and self.overrun is None
+Hits = dict[int, dict[str, Match]]
+_PATIENCE = 0.002
+_TOTAL_PATIENCE = 0.006
+_EARLIER = 8
+_METRICS = {
+    "gt": float.__gt__,
+    "lt": float.__lt__,
+    "eq": float.__eq__,
+    "gte": float.__ge__,
+    "lte": float.__le__,
+    "deviation_from_baseline": lambda value, threshold: abs(value) > threshold,
+}
 
 
 class Engine:
-    """All rules at once. Safe to share between threads."""
+    """All rules at once. Immutable after construction and safe to share between threads."""
 
     def __init__(
-        self, rules: Iterable[Rule], *, limits: Limits | None = None, cache_dir: Path | None = None
+        self,
+        rules: Iterable[Rule],
+        *,
+        limits: Limits | None = None,
+        cache_dir: Path | None = None,
+        lane: Lane = "hunt",
+        prefilter: Literal["auto", "hyperscan", "portable"] = "auto",
     ) -> None:
-        self.rules = tuple(rule for rule in rules if rule.is_live)
         self.limits = limits or Limits()
-        self._patterns: dict[PatternSpec, Pattern] = {}
-        self.digest = hashlib.sha256(
-            repr([(r.id, r.conditions, r.combination) for r in self.rules]).encode()
-        ).hexdigest()
+        self._plan: Plan = make_plan(rules, lane)
+        self._patterns: dict[int, Pattern] = {}
+        self._prefilter = self._make_prefilter(prefilter, cache_dir)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules in force."""
+        return self._plan.rules
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything about the rules that can change an answer."""
+        return self._plan.digest
+
+    @property
+    def prefilter(self) -> str:
+        """Which prefilter is in use: ``hyperscan`` or ``portable``. The answers are the same."""
+        return self._prefilter.name
 
     def scan(self, event: Event) -> Scan:
-        """Every rule that matches ``event``."""
-        if any(len(text) > self.limits.characters for text in event.fields.values()):
-            return Scan((), f"text is longer than {self.limits.characters:,} characters")
-        found: list[Match] = []
-        for rule in self.rules:
-            if not event.admits(rule.source):
-                continue
-            hits: dict[str, Match] = {}
-            for condition in rule.conditions:
-                match = self._condition(rule, condition, event)
-                if match:
-                    hits[condition.name] = match
-            if hits and rule.expression.holds(hits):
-                found.append(next(iter(hits.values())))
-        return Scan(tuple(found))
+        """Every rule that matches ``event``, worst first."""
+        return _Pass(self, event).run()
 
     def ids(self, text: str, kind: str = "memory_write", scope: str = "strict") -> tuple[str, ...]:
-        """The ids of the rules of ``scope`` that match ``text``."""
+        """The ids of the rules of ``scope`` that match ``text``; ``scan_overrun`` when it could not be finished."""
         if scope not in ("relaxed", "strict"):
             raise UnknownScope("no such scan scope")
         scan = self.scan(Event(kind, {"content": text}))
-        return tuple(match.rule.id for match in scan.matches if scope in match.rule.scopes)
+        found = tuple(match.rule.id for match in scan.matches if scope in match.rule.scopes)
+        return (*found, "scan_overrun") if scan.overrun else found
 
-    def _condition(self, rule: Rule, condition: Condition, event: Event) -> Match | None:
-        text = event.text_of(condition.field)
-        if not text:
+    def pattern(self, number: int) -> Pattern:
+        """The compiled pattern of that number, made when first needed."""
+        found = self._patterns.get(number)
+        if found is None:
+            try:
+                found = self._patterns[number] = compile_spec(self._plan.specs[number])
+            except PatternError as error:
+                raise RuleError(f"a rule's pattern cannot be used: {error}") from None
+        return found
+
+    def _make_prefilter(self, kind: str, cache_dir: Path | None) -> Prefilter:
+        if kind == "hyperscan" or (kind == "auto" and vectorscan.available()):
+            return vectorscan.VectorscanPrefilter(self._plan.specs, cache_dir)
+        return PortablePrefilter({number: self.pattern(number) for number in range(len(self._plan.specs))})
+
+
+class _Pass:
+    """One scan of one event."""
+
+    def __init__(self, engine: Engine, event: Event) -> None:
+        self._engine = engine
+        self._plan = engine._plan
+        self._event = event
+        self._hits: Hits = {}
+        self._overrun: str | None = None
+        self._patience = _TOTAL_PATIENCE
+        self._deadline = time.monotonic() + engine.limits.seconds
+
+    def run(self) -> Scan:
+        texts = self._texts()
+        if sum(map(len, texts)) > self._engine.limits.characters:
+            return Scan((), f"text is longer than {self._engine.limits.characters:,} characters")
+        for text, fields in texts.items():
+            for view in views(text):
+                if len(view.text) > self._engine.limits.characters:
+                    self._overrun = "text grows beyond the limit when it is decoded"
+                    continue
+                self._look(text, view, fields)
+        fired = [match for rule in self._asked() if (match := self._verdict(rule)) is not None]
+        # Stable: rules of one severity stay in the order they were loaded in.
+        fired.sort(key=lambda match: -match.rule.severity)
+        return Scan(tuple(fired), self._overrun)
+
+    def _texts(self) -> dict[str, set[str]]:
+        """Each distinct text of the event with the fields that mean it."""
+        texts: dict[str, set[str]] = {}
+        for name in self._plan.fields:
+            text = self._event.text_of(name)
+            if text:
+                texts.setdefault(text, set()).add(name)
+        return texts
+
+    def _look(self, text: str, view: View, fields: Collection[str]) -> None:
+        uses = self._plan.uses[self._event.kind]
+        for number in self._engine._prefilter.candidates(view.text):
+            wanted = [use for use in uses.get(number, ()) if use.condition.field in fields]
+            wanted = [use for use in wanted if use.condition.name not in self._hits.get(use.rule, ())]
+            if not wanted:
+                continue
+            span = self._confirm(number, view)
+            if span is None or self._excused(number, text, view, span):
+                continue
+            for use in wanted:
+                self._note(use.rule, use.condition, number, text, view, span)
+
+    def _confirm(self, number: int, view: View) -> tuple[int, int] | None:
+        pattern = self._engine.pattern(number)
+        if self._overrun is not None and time.monotonic() > self._deadline:
             return None
-        for view in _views(text):
-            for spec in condition.patterns:
-                pattern = self._patterns.get(spec)
-                if pattern is None:
-                    pattern = self._patterns[spec] = compile_spec(spec)
-                span = pattern.find(view.text)
-                if span:
-                    raw = view.raw_span(*span)
-                    return Match(rule, condition.name, condition.field, raw, view.name, excerpt(text, raw))
+        began = time.monotonic()
+        try:
+            return pattern.find(view.text, min(_PATIENCE, self._patience))
+        except Undecided:
+            self._overrun = "a pattern with a back-reference could not be decided in time"
+            return None
+        finally:
+            now = time.monotonic()
+            self._patience -= now - began
+            if now > self._deadline:
+                self._overrun = f"scan took longer than {self._engine.limits.seconds:g} seconds"
+
+    def _excused(self, number: int, text: str, view: View, span: tuple[int, int]) -> bool:
+        """Whether the plain text shows, in the same place, that an exception of the pattern applies.
+
+        A pattern says "pay, but not get_pay" or "up to the end of the quote". A view that joins, decodes or strips
+        can lose the very characters of the exception. If the pattern without its exceptions matches the plain
+        text there, then the plain text was judged and found excused; the view has nothing to add.
+        """
+        if view.text == text:
+            return False
+        unexcused = self._engine.pattern(number).unexcused
+        if unexcused is None:
+            return False
+        low, high = view.raw_span(*span)
+        starts = unexcused.starts(text)
+        if 1 in starts[low:high]:
+            return True
+        earlier = [place for place in range(low) if starts[place]][-_EARLIER:]
+        return any(unexcused.end_from(text, place) > low for place in earlier)
+
+    def _note(self, rule: int, condition: Condition, number: int, text: str, view: View, span: tuple[int, int]) -> None:
+        if not speaks(condition.language, text):
+            return
+        owner = self._plan.rules[rule]
+        if owner.spares_code_blocks:
+            outside = self._outside_code(number, view)
+            if outside is None:
+                return
+            span = outside
+        raw = view.raw_span(*span)
+        match = Match(owner, condition.name, condition.field, raw, view.name, excerpt(text, raw))
+        self._hits.setdefault(rule, {})[condition.name] = match
+
+    def _outside_code(self, number: int, view: View) -> tuple[int, int] | None:
+        """The first match that does not start in code. A decoy in a code block hides nothing after it."""
+        mask = code_mask(view.text)
+        pattern = self._engine.pattern(number)
+        starts = pattern.starts(view.text)
+        for place, starting in enumerate(starts):
+            if starting and not mask[place]:
+                return place, pattern.end_from(view.text, place)
         return None
 
+    def _asked(self) -> list[int]:
+        return sorted({*self._hits, *self._plan.unprompted[self._event.kind]})
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
-    text: str
-    name: str = "raw"
+    def _verdict(self, index: int) -> Match | None:
+        rule = self._plan.rules[index]
+        hits = self._hits.get(index, {})
+        if rule.method == "trace":
+            return self._traced(rule)
+        if rule.method == "signature":
+            return self._signed(rule)
+        names = {*hits, *(c.name for c in rule.conditions if self._holds_without_prefilter(c))}
+        if not rule.expression.holds(names):
+            return None
+        if self._event.kind == "skill" and len(names) < (skill_quorum(rule) or 1):
+            return None
+        for condition in rule.conditions:
+            if condition.name in hits:
+                return hits[condition.name]
+        held = next(iter(sorted(names)), rule.combination)
+        return Match(rule, held, "event", (0, 0), "raw", "")
 
-    def raw_span(self, start: int, end: int) -> tuple[int, int]:
-        return (start, end)
+    def _holds_without_prefilter(self, condition: Condition) -> bool:
+        if condition.metric:
+            value = self._event.metrics.get(condition.metric)
+            return value is not None and bool(_METRICS[condition.operator](float(value), condition.threshold))
+        if condition.steps:
+            content = self._event.text_of("content") or ""
+            held = [any(compile_spec(spec).find_linear(content) for spec in step) for step in condition.steps]
+            return sum(held) >= min(2, len(held))
+        return False
+
+    def _traced(self, rule: Rule) -> Match | None:
+        if self._event.trace is None:
+            return None
+        broken = violations(rule.trace, self._event.trace)
+        return Match(rule, f"trace.{broken[0]}", "trace", (0, 0), "raw", "") if broken else None
+
+    def _signed(self, rule: Rule) -> Match | None:
+        indicators = rule.signature.get("indicators") or ()
+        held = [indicator for indicator in indicators if _is_signed(indicator, self._event)]
+        enough = len(indicators) if rule.signature.get("match_logic") == "all" else 1
+        if not held or len(held) < enough:
+            return None
+        return Match(rule, "signature", str(held[0].get("target_field")), (0, 0), "raw", "")
 
 
-def _views(text: str) -> tuple[Any, ...]:
-    try:
-        from truekeep.text import views
-    except ImportError:
-        return (_Raw(text),)
-    return views(text)
+def _is_signed(indicator: dict[str, str], event: Event) -> bool:
+    value = event.fields.get(str(indicator.get("target_field")))
+    wanted = str(indicator.get("value"))
+    if value is None:
+        return False
+    if str(indicator.get("type")).startswith(("sha", "blake")):
+        return value.lower() == wanted.lower()
+    return value == wanted

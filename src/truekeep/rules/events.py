@@ -37,9 +37,7 @@ ROUTES: Mapping[str, Route] = MappingProxyType(
         "tool_call": _route(
             "tool_call mcp_exchange skill_lifecycle skill_permission skill_chain", "content", "tool_args"
         ),
-        "tool_response": _route(
-            "mcp_exchange llm_io", "content", "tool_response", "user_input", "agent_output"
-        ),
+        "tool_response": _route("mcp_exchange llm_io", "content", "tool_response", "user_input", "agent_output"),
         "multi_agent_message": _route("multi_agent_comm", "content", "agent_message"),
         "agent_behavior": _route("agent_behavior", "content", "metric"),
         "mcp_exchange": _route(None, "content"),

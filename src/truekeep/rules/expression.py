@@ -112,9 +112,7 @@ class _Parser:
                 raise ExpressionError("missing ')' in condition expression")
             self._at += 1
             return inner
-        raise ExpressionError(
-            f"condition expression names '{token[:40]}', which is not a condition of this rule"
-        )
+        raise ExpressionError(f"condition expression names '{token[:40]}', which is not a condition of this rule")
 
     def _nested(self, parse: Callable[[], Expression]) -> Expression:
         self._depth += 1

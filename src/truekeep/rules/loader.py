@@ -6,6 +6,7 @@ import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from truekeep.errors import RuleError
 from truekeep.rules import source
@@ -17,13 +18,13 @@ SUFFIXES = (".yaml", ".yml")
 BUILTIN = Path(__file__).resolve().parent.parent / "data" / "rules"
 
 
-def load(paths: Sequence[Path]) -> Loaded:
+def load(paths: Sequence[Path], *, check_patterns: bool = True) -> Loaded:
     """Load every rule under ``paths`` (files or directories). Faults are collected, never raised."""
     faults: list[Fault] = []
     rules: dict[str, Rule] = {}
     digest = hashlib.sha256(b"truekeep rules 1\n")
     for file in _files(paths, faults):
-        data, found = _read(file, faults)
+        data, found = _read(file, faults, check_patterns)
         for rule in found:
             if rule.id in rules:
                 first = rules[rule.id]
@@ -37,8 +38,11 @@ def load(paths: Sequence[Path]) -> Loaded:
 
 @functools.cache
 def builtin() -> Loaded:
-    """The product's own rule pack. A fault in it is a programming error and raises."""
-    loaded = load([BUILTIN])
+    """The product's own rule pack. A fault in it is a programming error and raises.
+
+    Its patterns are checked by the tests rather than at every start; a bad one would still raise when used.
+    """
+    loaded = load([BUILTIN], check_patterns=False)
     if loaded.errors:
         first = loaded.errors[0]
         raise RuleError(f"the built-in rule pack is broken ({len(loaded.errors)} faults); first: {first}")
@@ -54,9 +58,7 @@ def _files(paths: Iterable[Path], faults: list[Fault]) -> Iterator[Path]:
         for file in _walk(path) if path.is_dir() else (path,):
             count += 1
             if count > MAX_FILES:
-                faults.append(
-                    Fault(str(path), 0, f"more than {MAX_FILES:,} rule files; the rest was not loaded")
-                )
+                faults.append(Fault(str(path), 0, f"more than {MAX_FILES:,} rule files; the rest was not loaded"))
                 return
             yield file
 
@@ -66,7 +68,7 @@ def _walk(directory: Path) -> list[Path]:
     return sorted(entry for entry in found if entry.is_file())
 
 
-def _read(file: Path, faults: list[Fault]) -> tuple[bytes, list[Rule]]:
+def _read(file: Path, faults: list[Fault], check_patterns: bool) -> tuple[bytes, list[Rule]]:
     """The file's bytes and the rules in it; what is wrong with it goes to ``faults``."""
     rules: list[Rule] = []
     data = b""
@@ -81,9 +83,18 @@ def _read(file: Path, faults: list[Fault]) -> tuple[bytes, list[Rule]]:
         return data, rules
     if not documents:
         faults.append(Fault(str(file), 1, "file is empty"))
-    for document in documents:
-        rule, found = parse_rule(document, str(file))
+    for document in _unlisted(documents):
+        rule, found = parse_rule(document, str(file), check_patterns=check_patterns)
         faults.extend(found)
         if rule is not None:
             rules.append(rule)
     return data, rules
+
+
+def _unlisted(documents: list[Any]) -> Iterator[Any]:
+    """A file holds one rule, several documents, or lists of rules."""
+    for document in documents:
+        if isinstance(document, source.Seq):
+            yield from document
+        else:
+            yield document

@@ -23,12 +23,32 @@ MATURITIES = frozenset({"draft", "experimental", "test", "stable", "deprecated"}
 METHODS = frozenset({"pattern", "semantic", "signature", "behavioral", "trace"})
 SCHEMAS = frozenset({"0.1", "1.0", "1.1"})
 SOURCES = frozenset(
-    "llm_io tool_call mcp_exchange agent_behavior multi_agent_comm context_window memory_access "
-    "skill_lifecycle skill_permission skill_chain agent_trace".split()
+    [
+        "llm_io",
+        "tool_call",
+        "mcp_exchange",
+        "agent_behavior",
+        "multi_agent_comm",
+        "context_window",
+        "memory_access",
+        "skill_lifecycle",
+        "skill_permission",
+        "skill_chain",
+        "agent_trace",
+    ]
 )
 CATEGORIES = frozenset(
-    "prompt-injection tool-poisoning context-exfiltration agent-manipulation privilege-escalation "
-    "excessive-autonomy data-poisoning model-abuse skill-compromise".split()
+    [
+        "prompt-injection",
+        "tool-poisoning",
+        "context-exfiltration",
+        "agent-manipulation",
+        "privilege-escalation",
+        "excessive-autonomy",
+        "data-poisoning",
+        "model-abuse",
+        "skill-compromise",
+    ]
 )
 _LANES: dict[str, Lane] = {"stable": "enforce", "test": "alert", "experimental": "hunt"}
 _THREATS = {"prompt-injection": Threat.INJECTION, "context-exfiltration": Threat.EXFILTRATION}
@@ -58,13 +78,15 @@ class Report:
         return any(fault.severity == "error" for fault in self.faults)
 
 
-def parse_rule(document: Any, file: str) -> tuple[Rule | None, tuple[Fault, ...]]:
+def parse_rule(document: Any, file: str, *, check_patterns: bool = True) -> tuple[Rule | None, tuple[Fault, ...]]:
     """The rule in ``document``, or ``None`` with the faults that say why not."""
     report = Report(file)
     if not isinstance(document, Map):
         report.error(1, "a rule file holds one map with id, title and detection")
         return None, tuple(report.faults)
     rule = _Reader(document, report).rule()
+    if check_patterns:
+        _check_patterns(rule.conditions, report)
     return (None if report.failed else rule), tuple(report.faults)
 
 
@@ -84,7 +106,6 @@ class _Reader:
         status = self._choice("status", STATUSES, "experimental")
         maturity = self._choice("maturity", MATURITIES, "stable" if status == "stable" else "experimental")
         actions = self._actions()
-        self._check_patterns(conditions)
         return Rule(
             id=rule_id,
             title=self._text("title", required=True),
@@ -186,9 +207,7 @@ class _Reader:
         source = self._map("agent_source")
         value = source.get("type")
         if value is None:
-            self._report.warn(
-                self._doc.line_of("agent_source"), "missing 'agent_source.type', taken as 'llm_io'"
-            )
+            self._report.warn(self._doc.line_of("agent_source"), "missing 'agent_source.type', taken as 'llm_io'")
             return "llm_io"
         if value not in SOURCES:
             self._report.error(source.line_of("type"), f"unknown agent_source.type '{str(value)[:40]}'")
@@ -211,9 +230,7 @@ class _Reader:
             return Threat(value)
         except ValueError:
             choices = ", ".join(threat.value for threat in Threat)
-            self._report.error(
-                tags.line_of("threat"), f"unknown tags.threat '{str(value)[:40]}' (use {choices})"
-            )
+            self._report.error(tags.line_of("threat"), f"unknown tags.threat '{str(value)[:40]}' (use {choices})")
             return Threat.OTHER
 
     def _actions(self) -> tuple[str, ...]:
@@ -237,17 +254,6 @@ class _Reader:
             self._report.warn(line, f"rule is skipped: {skipped}")
         return method, skipped
 
-    def _check_patterns(self, conditions: tuple[Condition, ...]) -> None:
-        for condition in conditions:
-            for spec in (*condition.patterns, *(spec for step in condition.steps for spec in step)):
-                try:
-                    compiled = pattern.compile_spec(spec)
-                except pattern.PatternError as error:
-                    self._report.error(condition.line, f"condition '{condition.name}': {error}")
-                    continue
-                if compiled.matches_empty:
-                    self._report.warn(condition.line, f"condition '{condition.name}' matches the empty text")
-
 
 def response_of(actions: tuple[str, ...]) -> Response:
     """The strongest response that ``actions`` ask for."""
@@ -259,6 +265,18 @@ def response_of(actions: tuple[str, ...]) -> Response:
 
 
 _HOLDING = frozenset({"snapshot", "require_human_review", "reset_context"})
+
+
+def _check_patterns(conditions: tuple[Condition, ...], report: Report) -> None:
+    for condition in conditions:
+        for spec in (*condition.patterns, *(spec for step in condition.steps for spec in step)):
+            try:
+                compiled = pattern.compile_spec(spec)
+            except pattern.PatternError as error:
+                report.error(condition.line, f"condition '{condition.name}': {error}")
+                continue
+            if compiled.matches_empty:
+                report.warn(condition.line, f"condition '{condition.name}' matches the empty text")
 
 
 def _lane(status: str, maturity: str) -> Lane | None:

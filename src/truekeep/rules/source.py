@@ -85,9 +85,7 @@ def compose(text: str) -> list[Any]:
             composer.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise SourceError(
-            f"not valid YAML: {error.problem or error.context}", mark.line + 1 if mark else 1
-        ) from None
+        raise SourceError(f"not valid YAML: {error.problem or error.context}", mark.line + 1 if mark else 1) from None
     except yaml.YAMLError as error:
         raise SourceError(f"not valid YAML: {str(error).splitlines()[0][:120]}") from None
     return composer.documents

@@ -11,6 +11,7 @@ from truekeep.rules.pattern import emit, literals
 from truekeep.rules.pattern.linear import LinearMatcher
 from truekeep.rules.pattern.measure import check_size, is_empty_everywhere
 from truekeep.rules.pattern.parser import parse_pattern
+from truekeep.rules.pattern.relax import relaxed
 from truekeep.rules.pattern.syntax import (
     Anchor,
     BackReference,
@@ -26,7 +27,7 @@ from truekeep.rules.pattern.syntax import (
 __all__ = ["Pattern", "PatternError", "Undecided", "compile_spec"]
 
 
-class Undecided(Exception):  # noqa: N818  # an answer, not a programming error
+class Undecided(Exception):  # an answer, not a programming error
     """The pattern has a back-reference and the text made it too slow to decide."""
 
 
@@ -38,7 +39,7 @@ class Pattern:
         self.groups: dict[int, Node] = {}
         self.has_references = _collect(node, self.groups)
         self._linear = LinearMatcher(node, self.groups)
-        self._quick: Any = None
+        self._quick: dict[bool, Any] = {}
 
     @functools.cached_property
     def matches_empty(self) -> bool:
@@ -64,7 +65,13 @@ class Pattern:
             start = None if self.has_references else self._linear.leftmost(text)
         if start is None:
             return None
-        return start, self._end(text, start)
+        return start, self.end_from(text, start)
+
+    @functools.cached_property
+    def unexcused(self) -> Pattern | None:
+        """The pattern without its exceptions, or ``None`` if it makes none."""
+        node = relaxed(self.node)
+        return None if node is self.node else Pattern(node)
 
     def starts(self, text: str) -> bytearray:
         """For every place of ``text``, 1 if a match starts there."""
@@ -73,28 +80,30 @@ class Pattern:
     def find_linear(self, text: str) -> tuple[int, int] | None:
         """The same as :meth:`find` without the backtracking matcher."""
         start = self._linear.leftmost(text)
-        return None if start is None else (start, self._end(text, start))
+        return None if start is None else (start, self.end_from(text, start))
 
     def _quick_start(self, text: str, patience: float) -> int | None:
         if patience <= 0:
             raise TimeoutError
-        if self._quick is None:
-            self._quick = _quick(self.node, self.has_references)
-        found = self._quick.search(text, timeout=patience)
+        narrow = text.isascii()
+        quick = self._quick.get(narrow)
+        if quick is None:
+            quick = self._quick[narrow] = _quick(self.node, self.has_references, narrow)
+        found = quick.search(text, timeout=patience)
         return None if found is None else int(found.start())
 
-    def _end(self, text: str, start: int) -> int:
+    def end_from(self, text: str, start: int) -> int:
+        """The end of the longest match from ``start`` (``start`` itself if there is none)."""
         end = self._linear.longest(text, start)
         return start if end is None else end
 
 
-def _quick(node: Node, capturing: bool) -> Any:
+def _quick(node: Node, capturing: bool, narrow: bool) -> Any:
     import regex  # noqa: PLC0415  # only texts with a candidate pay for it
 
+    flags = regex.ASCII | regex.V0 | (regex.IGNORECASE if narrow else 0)
     try:
-        return regex.compile(
-            emit.exact(node, capturing=capturing), regex.ASCII | regex.V0, cache_pattern=False
-        )
+        return regex.compile(emit.exact(node, capturing=capturing, narrow=narrow), flags, cache_pattern=False)
     except regex.error as error:
         raise PatternError(f"invalid regex: {error}") from None
 

@@ -141,9 +141,7 @@ class _Builder:
         if node.most == 0:
             return self.part(EMPTY)
         if isinstance(node.part, Chars):
-            part = self._chain(
-                node.part.chars, node.least, max(node.least, 1) if node.most < 0 else node.most
-            )
+            part = self._chain(node.part.chars, node.least, max(node.least, 1) if node.most < 0 else node.most)
             if node.most == INFINITY:
                 top = 1 << (self._count - 1)
                 self._connect({NO_GUARD: top}, {NO_GUARD: top})
@@ -164,9 +162,7 @@ class _Builder:
         last: Masks = {}
         for part in parts[max(enough, 1) - 1 :]:
             _merge(last, part.last, NO_GUARD)
-        return _Part(
-            dict(parts[0].first), last, {NO_GUARD} if enough != node.least or not node.least else set()
-        )
+        return _Part(dict(parts[0].first), last, {NO_GUARD} if enough != node.least or not node.least else set())
 
     def _guarded_copies(self, node: Repeat, one: _Part) -> _Part:
         """Copies of a part that is empty only at certain places: each may be passed over, under its guard."""

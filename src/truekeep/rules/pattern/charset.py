@@ -132,9 +132,7 @@ def _folded(chars: CharSet, unicode: bool) -> CharSet:
     classes = _case_classes(unicode)
     extra: list[Range] = list(chars.ranges)
     for low, high in chars.ranges:
-        codes = (
-            range(low, high + 1) if high - low < len(classes) else (c for c in classes if low <= c <= high)
-        )
+        codes = range(low, high + 1) if high - low < len(classes) else (c for c in classes if low <= c <= high)
         for code in codes:
             extra.extend((variant, variant) for variant in classes.get(code, ()))
     return CharSet(extra)

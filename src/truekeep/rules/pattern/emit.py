@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
+from truekeep.rules.pattern.alphabet import bytes_of
 from truekeep.rules.pattern.charset import CharSet
 from truekeep.rules.pattern.syntax import (
     INFINITY,
@@ -18,6 +20,7 @@ from truekeep.rules.pattern.syntax import (
     Sequence,
 )
 
+_COUNTED = 4
 _EXACT_ANCHORS = {
     "start": r"\A",
     "end": r"\Z",
@@ -26,38 +29,38 @@ _EXACT_ANCHORS = {
     "word": r"\b",
     "not_word": r"\B",
 }
-_WIDE_ANCHORS = {"start": r"\A", "end": r"\z", "word": r"\b", "not_word": r"\B"}
 
 
-def exact(node: Node, *, capturing: bool) -> str:
-    """``node`` for the ``regex`` module with its ASCII flag; classes and case are spelled out, nothing is implied."""
+def exact(node: Node, *, capturing: bool, narrow: bool = False) -> str:
+    """``node`` for the ``regex`` module with its ASCII flag; classes and case are spelled out, nothing is implied.
+
+    ``narrow`` is for ASCII texts only and for the IGNORECASE flag: the same answers, found much faster.
+    """
     match node:
         case Chars():
-            return exact_class(node.chars)
+            return narrow_class(node.chars) if narrow else exact_class(node.chars)
         case Sequence():
-            return "".join(_unit(part, capturing) for part in node.parts)
+            return "".join(_unit(part, capturing, narrow) for part in node.parts)
         case Choice():
-            return "|".join(exact(option, capturing=capturing) for option in node.options)
+            return "|".join(exact(option, capturing=capturing, narrow=narrow) for option in node.options)
         case Repeat():
-            return _unit(node.part, capturing, repeated=True) + _quantifier(node)
+            return _unit(node.part, capturing, narrow, repeated=True) + _quantifier(node)
         case Group():
-            inside = exact(node.part, capturing=capturing)
+            inside = exact(node.part, capturing=capturing, narrow=narrow)
             return f"(?P<g{node.number}>{inside})" if capturing else f"(?:{inside})"
         case Anchor():
             return _EXACT_ANCHORS[node.kind]
         case Look():
             sign = ("<" if node.behind else "") + ("!" if node.negated else "=")
-            return f"(?{sign}{exact(node.part, capturing=capturing)})"
+            return f"(?{sign}{exact(node.part, capturing=capturing, narrow=narrow)})"
         case BackReference():
             # A group that took no part matches the empty text in JavaScript and nothing at all elsewhere.
             return f"(?(g{node.group})(?P=g{node.group})|)"
 
 
-def _unit(node: Node, capturing: bool, *, repeated: bool = False) -> str:
-    text = exact(node, capturing=capturing)
-    if isinstance(node, Choice) or (
-        repeated and isinstance(node, (Sequence, Repeat, Anchor, BackReference, Look))
-    ):
+def _unit(node: Node, capturing: bool, narrow: bool, *, repeated: bool = False) -> str:
+    text = exact(node, capturing=capturing, narrow=narrow)
+    if isinstance(node, Choice) or (repeated and isinstance(node, (Sequence, Repeat, Anchor, BackReference, Look))):
         return f"(?:{text})"
     return text
 
@@ -81,10 +84,21 @@ def exact_class(chars: CharSet) -> str:
     if not chars:
         return r"(?!)"
     return (
-        "["
-        + "".join(_code(low) if low == high else f"{_code(low)}-{_code(high)}" for low, high in chars.ranges)
-        + "]"
+        "[" + "".join(_code(low) if low == high else f"{_code(low)}-{_code(high)}" for low, high in chars.ranges) + "]"
     )
+
+
+@functools.lru_cache(maxsize=20_000)
+def narrow_class(chars: CharSet) -> str:
+    """The ASCII part of ``chars``, to be read with case ignored."""
+    ascii_part = CharSet((low, min(high, 127)) for low, high in chars.ranges if low < 128)
+    if not ascii_part:
+        return r"(?!)"
+    if ascii_part.folded(unicode=False) != ascii_part:
+        return f"(?-i:{exact_class(ascii_part)})"
+    if ascii_part.size() == 2 and chr(ascii_part.ranges[-1][0]).isalpha():
+        return chr(ascii_part.ranges[-1][0])
+    return exact_class(ascii_part)
 
 
 def _code(code: int) -> str:
@@ -93,59 +107,72 @@ def _code(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def wide(node: Node) -> str:
-    """``node`` over bytes for the prefilter: never narrower than the original, and without what it cannot take."""
+def wide(node: Node, groups: Mapping[int, Node], *, leads: bool = True, trails: bool = True) -> str:
+    """``node`` over bytes for the prefilter: never narrower than the original, and without what it cannot take.
+
+    ``leads`` and ``trails`` say whether nothing can come before or after; the ends of the text can be asked
+    for only there.
+    """
     match node:
         case Chars():
             return wide_class(node.chars)
         case Sequence():
-            return "".join(f"(?:{wide(p)})" if isinstance(p, Choice) else wide(p) for p in node.parts)
+            return _wide_sequence(node.parts, groups, leads, trails)
         case Choice():
-            return "|".join(wide(option) for option in node.options)
+            return "|".join(wide(option, groups, leads=leads, trails=trails) for option in node.options)
         case Repeat():
-            inside = wide(node.part)
+            once = node.most == 1
+            inside = wide(node.part, groups, leads=leads and once, trails=trails and once)
             if not inside:
                 return ""
             unit = inside if isinstance(node.part, Chars) else f"(?:{inside})"
-            return unit + _quantifier(Repeat(node.part, node.least, node.most))
+            return unit + _quantifier(_bounded(node))
         case Group():
-            inside = wide(node.part)
+            inside = wide(node.part, groups, leads=leads, trails=trails)
             return f"(?:{inside})" if inside else ""
         case Anchor():
-            return _WIDE_ANCHORS.get(node.kind, "")
+            return _wide_anchor(node, leads, trails)
         case Look():
             return ""
         case BackReference():
-            return r"[\x00-\xff]*"
+            return _wide_reference(node, groups)
 
 
-def is_widened(node: Node) -> bool:
-    """Whether :func:`wide` leaves something out, so that a hit on ASCII text is no proof."""
-    match node:
-        case Look() | BackReference():
-            return True
-        case Anchor():
-            return node.kind not in _WIDE_ANCHORS
-        case Sequence():
-            return any(is_widened(part) for part in node.parts)
-        case Choice():
-            return any(is_widened(option) for option in node.options)
-        case Repeat() | Group():
-            return is_widened(node.part)
-        case _:
-            return False
+def _wide_reference(node: BackReference, groups: Mapping[int, Node]) -> str:
+    """Whatever the group could match, or nothing."""
+    others = {number: part for number, part in groups.items() if number != node.group}
+    inside = wide(groups[node.group], others, leads=False, trails=False) if node.group in groups else ""
+    return f"(?:{inside})?" if inside else ""
+
+
+def _bounded(node: Repeat) -> Repeat:
+    """``node`` without large bounds: counting is what makes the prefilter's database slow, and confirming is exact."""
+    least, most = min(node.least, _COUNTED), node.most
+    return Repeat(node.part, least, most if most <= _COUNTED else INFINITY)
+
+
+def _wide_sequence(parts: tuple[Node, ...], groups: Mapping[int, Node], leads: bool, trails: bool) -> str:
+    pieces = []
+    for index, part in enumerate(parts):
+        first = leads and all(isinstance(earlier, (Look, Anchor)) for earlier in parts[:index])
+        last = trails and all(isinstance(later, (Look, Anchor)) for later in parts[index + 1 :])
+        piece = wide(part, groups, leads=first, trails=last)
+        pieces.append(f"(?:{piece})" if isinstance(part, Choice) and piece else piece)
+    return "".join(pieces)
+
+
+def _wide_anchor(node: Anchor, leads: bool, trails: bool) -> str:
+    if node.kind == "start":
+        return r"\A" if leads else ""
+    if node.kind == "end":
+        return r"\z" if trails else ""
+    return {"word": r"\b", "not_word": r"\B"}.get(node.kind, "")
 
 
 @functools.lru_cache(maxsize=20_000)
 def wide_class(chars: CharSet) -> str:
-    """``chars`` as a class over the bytes that :func:`to_bytes` makes of a text."""
-    members = {code for low, high in chars.ranges if low < 128 for code in range(low, min(high, 127) + 1)}
-    for low, high in chars.ranges:
-        low = max(low, 128)
-        if high - low >= 127:
-            members |= set(range(128, 256))
-        elif high >= low:
-            members |= {128 | code & 127 for code in range(low, high + 1)}
+    """``chars`` as a class over the bytes of the prefilter's alphabet."""
+    members = {byte for low, high in chars.ranges for byte in bytes_of(low, high)}
     if not members:
         return r"[^\x00-\xff]"
     return byte_class(members)
@@ -165,21 +192,3 @@ def byte_class(members: set[int]) -> str:
 
 def _byte(code: int) -> str:
     return chr(code) if chr(code).isalnum() and code < 128 else f"\\x{code:02x}"
-
-
-class _ByteTable(dict[int, str]):
-    """One byte for every code point: ASCII as it is, the rest folded onto the upper half."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = value = chr(128 | code & 127)
-        return value
-
-
-_TABLE = _ByteTable({code: chr(code) for code in range(128)})
-
-
-def to_bytes(text: str) -> bytes:
-    """The text the prefilter sees: exactly one byte a character, so its offsets are the text's own."""
-    if text.isascii():
-        return text.encode("ascii")
-    return text.translate(_TABLE).encode("latin-1")

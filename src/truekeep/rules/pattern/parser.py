@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -32,6 +33,7 @@ _FLAGS = re.compile(r"\(\?([a-z]*)(?:-([a-z]+))?([:)])")
 _BRACES = re.compile(r"\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
 _CONTROL = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "f": "\f"}
 _CLASSES = {"d": charset.DIGIT, "w": charset.WORD, "s": charset.SPACE}
+_QUANTIFIERS = frozenset("*+?{")
 _KNOWN_FLAGS = frozenset("imsux")
 
 
@@ -89,7 +91,7 @@ class _Parser:
     def _sequence(self) -> Node:
         parts: list[Node] = []
         while self._peek() not in ("", "|", ")"):
-            if self._switches_flags():
+            if self._peek() == "(" and self._switches_flags():
                 continue
             node = self._quantified(self._atom())
             if node is not EMPTY:
@@ -130,6 +132,8 @@ class _Parser:
         return Repeat(node, least, most, lazy)
 
     def _bounds(self) -> tuple[int, int] | None:
+        if self._peek() not in _QUANTIFIERS:
+            return None
         for sign, bounds in (("*", (0, INFINITY)), ("+", (1, INFINITY)), ("?", (0, 1))):
             if self._eat(sign):
                 return bounds
@@ -162,7 +166,7 @@ class _Parser:
             return Anchor("line_end" if self._flags.multiline else "end")
         if char == ".":
             return Chars(charset.EVERYTHING if self._flags.dot_all else charset.DOT)
-        return Chars(self._fold(charset.of(char)))
+        return _letter(char, self._flags.ignore_case, self._flags.unicode)
 
     def _fold(self, chars: CharSet) -> CharSet:
         return chars.folded(unicode=self._flags.unicode) if self._flags.ignore_case else chars
@@ -216,9 +220,7 @@ class _Parser:
             self._at += 2
             return Anchor("start" if following == "A" else "end")
         reference = re.compile(r"\\([1-9][0-9]?)|\\k<([A-Za-z_$][\w$]{0,99})>").match(self._source, self._at)
-        if reference and (
-            reference.group(2) in self._names or int(reference.group(1) or 99) <= len(self._names)
-        ):
+        if reference and (reference.group(2) in self._names or int(reference.group(1) or 99) <= len(self._names)):
             self._at = reference.end()
             name = reference.group(2)
             return BackReference(self._names.index(name) + 1 if name else int(reference.group(1)))
@@ -271,9 +273,9 @@ class _Parser:
         return code
 
     def _property(self) -> CharSet:
-        match = re.compile(
-            r"\{(?:(?:sc|scx|gc|Script|Script_Extensions|General_Category)=)?(\w{1,60})\}"
-        ).match(self._source, self._at)
+        match = re.compile(r"\{(?:(?:sc|scx|gc|Script|Script_Extensions|General_Category)=)?(\w{1,60})\}").match(
+            self._source, self._at
+        )
         if not match:
             raise self._error("unreadable \\p{…}")
         self._at = match.end()
@@ -322,6 +324,12 @@ class _Parser:
         if low > high:
             raise self._error("range out of order in []")
         return [(low, high)]
+
+
+@functools.lru_cache(maxsize=4_096)
+def _letter(char: str, ignore_case: bool, unicode: bool) -> Chars:
+    chars = charset.of(char)
+    return Chars(chars.folded(unicode=unicode) if ignore_case else chars)
 
 
 def _group_names(source: str) -> list[str]:

@@ -1,0 +1,68 @@
+"""Which patterns could match a text at all: by three-letter strings, anywhere Python runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from truekeep.rules.pattern import Pattern
+
+_GRAM = 3
+
+
+class Prefilter(Protocol):
+    """Narrows down the patterns for one text. It may let too many through, never too few."""
+
+    name: str
+
+    def candidates(self, text: str) -> Collection[int]:
+        """The numbers of the patterns that could match ``text``."""
+
+
+class PortablePrefilter:
+    """An index from three-letter strings to the patterns that need them.
+
+    Every match of a pattern contains one of its required strings. Each such string is filed under its rarest
+    three letters; a text brings up only the strings filed under three letters that it has.
+    """
+
+    name = "portable"
+
+    def __init__(self, patterns: Mapping[int, Pattern]) -> None:
+        self._always: list[int] = []
+        wanted: list[tuple[str, int]] = []
+        for number, pattern in patterns.items():
+            strings = pattern.literals
+            if not strings or min(map(len, strings)) < _GRAM:
+                self._always.append(number)
+            else:
+                wanted.extend((string, number) for string in strings)
+        self._index = _filed(wanted)
+
+    def candidates(self, text: str) -> Collection[int]:
+        """The numbers of the patterns that could match ``text``."""
+        lowered = text.lower()
+        grams = {lowered[at : at + _GRAM] for at in range(len(lowered) - _GRAM + 1)}
+        found = set(self._always)
+        for gram in grams & self._index.keys():
+            for string, numbers in self._index[gram]:
+                if string in lowered:
+                    found.update(numbers)
+        return sorted(found)
+
+
+def _filed(wanted: Sequence[tuple[str, int]]) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
+    numbers: dict[str, list[int]] = {}
+    for string, number in wanted:
+        numbers.setdefault(string, []).append(number)
+    common = Counter(gram for string in numbers for gram in _grams(string))
+    index: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
+    for string, owners in numbers.items():
+        rarest = min(_grams(string), key=lambda gram: (common[gram], gram))
+        index.setdefault(rarest, []).append((string, tuple(owners)))
+    return index
+
+
+def _grams(string: str) -> list[str]:
+    return [string[at : at + _GRAM] for at in range(len(string) - _GRAM + 1)]
