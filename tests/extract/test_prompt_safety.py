@@ -7,6 +7,7 @@ import logging
 import random
 import string
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from truekeep.errors import PromptSecurityError
 from truekeep.extract import events
 from truekeep.extract.prompt_patterns import load_patterns
 from truekeep.extract.prompt_safety import MAX_PROMPT, validate_custom_prompt
+from truekeep.extract.template import field_names, parse_template
 
 TRICKS = yaml.safe_load((Path(__file__).parent / "data" / "template_tricks.yaml").read_text(encoding="utf-8"))
 PATTERNS: list[dict[str, Any]] = load_patterns()["patterns"]
@@ -149,27 +151,50 @@ def test_a_refusal_is_logged_as_an_error_without_the_prompt_and_counted(
     assert events.counters()[events.PROMPT_REFUSED]["instruction_override"] == before + 1
 
 
-WORST = {
-    "prose": "Extract each important preference the speaker states, with all names, always. " * 128,
+JSON_PROMPT = """You extract durable facts about a person.
+- Extract preferences, e.g. "likes tea" (not "is tired").
+- Return JSON: {{"memories": [{{"text": "...", "type": "semantic", "topics": ["food"]}}]}}
+1. Use names; don't use pronouns. 2) Dates as 2025-03-11 (ISO-8601).
+Message: {message}  Context: {context}
+"""
+LONG = {
+    "English": "Extract each important preference the speaker states, with all names, always. " * 128,
+    "JSON": JSON_PROMPT * 30,
+    "Slovak": "Z konverzácie vyber dôležité rozhodnutia, termíny a mená osôb; ostatné údaje vynechaj. " * 115,
+    "Russian": "Выбери из сообщения важные решения, имена и даты. " * 200,
+    "Chinese": "从对话中提取重要的决定和日期。" * 700,
     "opening braces": "{" * MAX_PROMPT,
     "closing braces": "}" * MAX_PROMPT,
-    "unclosed fields": "{message" * 1250,
     "fields": "{message}" * 1111,
+    "unclosed fields": "{message" * 1250,
+}
+CONTRIVED = {
     "first words": "ignore " * 1428,
     "common group words": "as user " * 1250,
     "spaces": " " * (MAX_PROMPT - 1) + "x",
     "accents": "é" * MAX_PROMPT,
     "no spaces": "以前" * 5000,
     "signs": "<|" * 5000,
-    "words": "a " * 5000,
+    "letters apart": "e x t r a c t  f a c t s " * 400,
+    "digits for letters": "3x7r4c7 411 f4c75 " * 550,
+    "hidden characters": "ex\u200btract fa\u200bcts " * 600,
+    "one long word": "A1b2" * 2500,
 }
 
 
-@pytest.mark.parametrize("kind", WORST)
+@pytest.mark.parametrize("kind", LONG)
 def test_a_prompt_of_ten_thousand_characters_is_judged_in_ten_milliseconds(kind: str) -> None:
-    prompt = WORST[kind][:MAX_PROMPT]
-    best = min(_seconds(prompt) for _ in range(7))
+    prompt = LONG[kind][:MAX_PROMPT]
+    best = min(_seconds(prompt) for _ in range(15))
     assert best < 0.010, f"{kind}: {best * 1000:.1f} ms"
+
+
+@pytest.mark.parametrize("kind", CONTRIVED)
+def test_a_contrived_prompt_takes_longer_but_no_more_than_linearly(kind: str) -> None:
+    prompt = CONTRIVED[kind][:MAX_PROMPT]
+    whole, half = (min(_seconds(text) for _ in range(5)) for text in (prompt, prompt[: MAX_PROMPT // 2]))
+    assert whole < max(3 * half, 0.010)
+    assert whole < 0.150
 
 
 def _seconds(prompt: str) -> float:
@@ -177,6 +202,22 @@ def _seconds(prompt: str) -> float:
     with contextlib.suppress(PromptSecurityError):
         validate_custom_prompt(prompt)
     return time.process_time() - started
+
+
+@given(st.text(alphabet="{}a_0.", max_size=60))
+def test_the_quick_reading_of_names_agrees_with_the_thorough_one(template: str) -> None:
+    assert _outcome(field_names, template) == _outcome(_thorough_names, template)
+
+
+def _thorough_names(template: str) -> frozenset[str]:
+    return frozenset(piece.name for piece in parse_template(template) if piece.name is not None)
+
+
+def _outcome(read: Callable[[str], frozenset[str]], template: str) -> frozenset[str] | str:
+    try:
+        return read(template)
+    except PromptSecurityError as error:
+        return error.code
 
 
 @given(st.text(alphabet="{}.[]!:a_0 ", max_size=40))

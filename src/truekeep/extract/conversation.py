@@ -7,7 +7,7 @@ by the code that owns the messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -97,16 +97,10 @@ class Extraction:
         return bool(self.supports) and all(support.message_id is not None for support in self.supports)
 
 
-def locate(quote: str, conversation: Conversation, claimed: str | None = None) -> Support:
-    """Where a quote really is: in the claimed message if it is there, else in the first that contains it.
-
-    A quote that also stands in something the agent read is located there: what was read first was not said first.
-    """
-    if not quote.strip():
-        return Support(quote, None)
-    holders = [message for message in conversation.messages if quote in message.text]
-    foreign = [message for message in holders if message.channel not in conversation.owner_channels]
-    preferred: Iterable[Message] = sorted(foreign or holders, key=lambda message: message.id != claimed)
-    for message in preferred:
-        return Support(quote, message.id)
+def locate(quote: str, conversation: Conversation) -> Support:
+    """Where a quote was first said or read, whatever a model claims: what is repeated later proves nothing."""
+    if quote.strip():
+        for message in conversation.messages:
+            if quote in message.text:
+                return Support(quote, message.id)
     return Support(quote, None)

@@ -11,7 +11,6 @@ from typing import Any
 
 from truekeep.extract.phrases import PhraseMatcher, WordPattern
 
-_SPACES = re.compile(r"\s+")
 _BESIDE_SIGNS = re.compile(r" (?=[^\w\s])|(?<=[^\w\s]) ")
 _HINTS = {
     "instruction_override": "Say what to extract; do not change who the model is or what it was told.",
@@ -75,9 +74,10 @@ def _in_words(patterns: _Patterns, text: str) -> str | None:
 
 
 def _in_text(patterns: _Patterns, text: str) -> str | None:
-    tight = _BESIDE_SIGNS.sub("", _SPACES.sub(" ", text))
+    tight = _BESIDE_SIGNS.sub("", " ".join(text.split()))
+    is_ascii = tight.isascii()
     for literal, pattern in patterns.texts:
-        if _occurs(literal, tight):
+        if (literal.isascii() or not is_ascii) and _occurs(literal, tight):
             return pattern
     for expression, pattern in patterns.expressions:
         if expression.search(tight):
@@ -100,8 +100,11 @@ def _readings(prompt: str) -> Iterator[str]:
     from truekeep.text.fold import strip_marks  # noqa: PLC0415
     from truekeep.text.reading import views  # noqa: PLC0415
 
-    seen: set[str] = set()
-    for view in views(prompt):
+    plain = strip_marks(prompt).casefold()
+    yield plain
+    # Line ends matter to the plain reading only; without them the other readings are made in half the time.
+    seen = {" ".join(plain.split())}
+    for view in views(" ".join(prompt.split())):
         reading = strip_marks(view.text).casefold()
         if reading not in seen:
             seen.add(reading)

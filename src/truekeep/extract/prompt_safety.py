@@ -7,6 +7,7 @@ quote and pass the gate.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Collection, Mapping
 from datetime import date, datetime
@@ -15,7 +16,7 @@ from typing import Final
 from truekeep.errors import PromptSecurityError
 from truekeep.extract import events
 from truekeep.extract.prompt_patterns import allowed_variables, find_pattern
-from truekeep.extract.template import Piece, parse_template
+from truekeep.extract.template import Piece, field_names, parse_template
 
 MAX_PROMPT: Final = 10_000
 MAX_VALUE: Final = 8_000
@@ -26,9 +27,10 @@ _CUT: Final = "\u2026"
 # Look-alikes that NFKC leaves alone, so that no later normalisation turns a value back into a field.
 _NEUTRAL: Final = str.maketrans({"{": "\u2774", "}": "\u2775"})
 _RESTORED: Final = str.maketrans({"\u2774": "{", "\u2775": "}"})
-_CONTROLS: Final = frozenset(map(chr, range(0x20))) - frozenset("\t\n\r") | {"\x7f"}
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 # Overrides and isolates reorder what a reviewer sees; joiners and marks that scripts need are not among them.
-_REORDERING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_REORDERING: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 Scalar = str | int | float | bool | date | None
 Value = Scalar | list[str] | tuple[str, ...]
@@ -84,7 +86,7 @@ def _validate(prompt: object, *, strict: bool) -> None:
     if len(text) > MAX_PROMPT:
         raise _refusal("prompt_too_long", f"Prompt too long: more than {MAX_PROMPT} characters.")
     _check_characters(text)
-    names = {piece.name for piece in parse_template(text) if piece.name is not None}
+    names = field_names(text)
     if strict and not names <= allowed_variables():
         listed = ", ".join(sorted(allowed_variables()))
         raise _refusal("template_variable", "The prompt uses a variable that is not allowed.", f"Use only: {listed}.")
@@ -100,17 +102,14 @@ def _plain_text(value: object, what: str) -> str:
 
 
 def _check_characters(text: str) -> None:
-    if not _CONTROLS.isdisjoint(text):
+    if _CONTROLS.search(text):
         raise _refusal("prompt_control_character", "The prompt contains control characters.")
-    if not _REORDERING.isdisjoint(text) or any("\U000e0000" <= char <= "\U000e0fff" for char in _high(text)):
+    if text.isascii():
+        return
+    if _REORDERING.search(text):
         raise _refusal("prompt_hidden_text", "The prompt contains characters that hide or reorder text.")
-    if any("\ud800" <= char <= "\udfff" for char in _high(text)):
+    if _SURROGATES.search(text):
         raise _refusal("prompt_invalid_unicode", "The prompt is not valid Unicode.")
-
-
-def _high(text: str) -> Collection[str]:
-    """The distinct characters that need a look; none for plain ASCII."""
-    return () if text.isascii() else set(text)
 
 
 def _format(template: object, allowed_vars: Collection[str] | None, values: Mapping[str, object]) -> str:

@@ -16,6 +16,7 @@ _BRACE = re.compile(r"[{}]")
 # Possessive: a run of text and doubled braces is taken once and never given back.
 _LITERAL = re.compile(r"(?:[^{}]++|\{\{|\}\})++")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*", re.ASCII)
+_TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z][A-Za-z0-9]*+(?:_[A-Za-z0-9]++)*+)\}|([{}])", re.ASCII)
 _LONGEST_NAME = 64
 _FAULTS = {
     ".": ("template_attribute", "reaches for an attribute"),
@@ -37,6 +38,15 @@ class Piece:
 def parse_template(template: str) -> list[Piece]:
     """The template's pieces; anything but plain names and literal braces is refused."""
     return list(_pieces(template))
+
+
+def field_names(template: str) -> frozenset[str]:
+    """The names a template uses; the same refusals as ``parse_template``, at a fraction of the time."""
+    found = set(_TOKEN.findall(template))
+    names = frozenset(name for name, _ in found if name)
+    if any(lone for _, lone in found) or any(len(name) > _LONGEST_NAME for name in names):
+        parse_template(template)
+    return names
 
 
 def _pieces(template: str) -> Iterator[Piece]:

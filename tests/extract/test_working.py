@@ -1,0 +1,118 @@
+"""A session keeps everything it was told until it ends; only the window onto it is cut."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from truekeep.errors import InvalidRequest
+from truekeep.extract.conversation import Message
+from truekeep.extract.offline.extractor import extract_statements
+from truekeep.extract.usage import estimated_tokens
+from truekeep.extract.working import WorkingMemory, appended, as_dict, conversation_of, from_dict, window
+
+AT = datetime(2025, 3, 11, 9, 30, tzinfo=UTC)
+
+
+def message(number: int, text: str = "hello", channel: str = "user") -> Message:
+    return Message(f"m{number}", channel, text, AT, role="user")
+
+
+def session(*messages: Message, budget: int | None = None, ttl: timedelta | None = None) -> WorkingMemory:
+    return WorkingMemory("s-1", AT, AT, messages, ttl=ttl, token_budget=budget)
+
+
+def first_words(messages: Sequence[Message]) -> str:
+    return "Earlier: " + " ".join(message.text.split()[0] for message in messages)
+
+
+def test_messages_are_added_in_order_and_none_twice() -> None:
+    memory = appended(session(message(1)), message(2), message(1, "changed"), now=AT + timedelta(seconds=5))
+    assert [m.text for m in memory.messages] == ["hello", "hello"]
+    assert memory.updated_at == AT + timedelta(seconds=5)
+
+
+def test_two_messages_of_one_id_are_refused() -> None:
+    with pytest.raises(InvalidRequest):
+        session(message(1), message(1))
+
+
+def test_a_message_without_a_time_zone_is_refused() -> None:
+    with pytest.raises(InvalidRequest):
+        Message("m1", "user", "x", datetime(2025, 3, 11))
+
+
+def test_a_session_expires_after_its_time_and_lives_longer_when_something_is_said() -> None:
+    memory = session(ttl=timedelta(minutes=10))
+    assert not memory.is_expired(AT + timedelta(minutes=9))
+    assert memory.is_expired(AT + timedelta(minutes=10))
+    later = appended(memory, message(1), now=AT + timedelta(minutes=5))
+    assert not later.is_expired(AT + timedelta(minutes=14))
+    assert not session().is_expired(AT + timedelta(days=10_000))
+
+
+def test_what_was_read_is_known_by_its_channel_whatever_the_role_says() -> None:
+    memory = session(message(1), message(2, "page text", channel="web"))
+    assert memory.channels() == {"user", "web"}
+    assert memory.is_tainted(frozenset({"user", "agent"}))
+    assert not session(message(1)).is_tainted(frozenset({"user", "agent"}))
+
+
+def test_a_session_within_its_budget_is_shown_whole() -> None:
+    shown = window(session(message(1), message(2), budget=1_000), first_words)
+    assert len(shown.messages) == 2
+    assert shown.summary == ""
+
+
+def test_overflow_is_summarised_and_the_summary_says_where_it_came_from() -> None:
+    messages = [message(n, f"word{n} " * 40, channel="web" if n == 0 else "user") for n in range(6)]
+    shown = window(session(*messages, budget=200), first_words)
+    assert shown.summary.startswith("Earlier: word0")
+    assert [m.id for m in shown.messages] + list(shown.summarised)
+    assert [*shown.summarised, *(m.id for m in shown.messages)] == [m.id for m in messages]
+    assert "web" in shown.channels
+
+
+def test_nothing_is_lost_to_extraction_when_the_window_is_cut() -> None:
+    messages = [message(0, "I live in Porto."), *(message(n, "word " * 100) for n in range(1, 5))]
+    memory = session(*messages, budget=50)
+    assert all(m.id != "m0" for m in window(memory, first_words).messages)
+    assert [s.text for s in extract_statements(conversation_of(memory, speaker="Ana"))] == ["Ana lives in Porto"]
+
+
+@given(
+    st.lists(st.text(min_size=1, max_size=300), min_size=1, max_size=12),
+    st.integers(min_value=8, max_value=300),
+    st.text(max_size=2_000),
+)
+def test_a_window_never_exceeds_its_budget_and_accounts_for_every_message(
+    texts: list[str], budget: int, summary: str
+) -> None:
+    memory = session(*(message(n, text) for n, text in enumerate(texts)), budget=budget)
+    shown = window(memory, lambda _: summary)
+    used = sum(estimated_tokens(m.text) for m in shown.messages)
+    used += estimated_tokens(shown.summary) if shown.summary else 0
+    assert used <= budget
+    assert [*shown.summarised, *(m.id for m in shown.messages)] == [m.id for m in memory.messages]
+
+
+def test_a_budget_below_one_is_refused() -> None:
+    with pytest.raises(InvalidRequest):
+        session(budget=0)
+
+
+def test_a_session_survives_being_written_as_json() -> None:
+    memory = WorkingMemory(
+        "s-1", AT, AT, (message(1), message(2, "página", "web")), {"cart": [1, 2]}, "shopping", timedelta(hours=1), 500
+    )
+    assert from_dict(json.loads(json.dumps(as_dict(memory)))) == memory
+
+
+def test_another_versions_form_is_refused() -> None:
+    with pytest.raises(InvalidRequest):
+        from_dict(as_dict(session()) | {"format": 2})
