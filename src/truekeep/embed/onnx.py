@@ -28,13 +28,15 @@ class Encoder:
 
 
 class OnnxEmbedder:
-    """A mean-pooled BERT-like encoder on onnxruntime, loaded from bytes that the caller has checked."""
+    """A mean-pooled BERT-like encoder on onnxruntime, loaded from checked bytes or, if its weights lie beside it, from a path."""
 
-    def __init__(self, encoder: Encoder, model: bytes, tokenizer: bytes, *, threads: int = 1) -> None:
+    def __init__(self, encoder: Encoder, model: bytes | str, tokenizer: bytes, *, threads: int = 1) -> None:
         self._encoder = encoder
         self._session = _session(model, threads)
         self._tokenizer = _tokenizer(tokenizer, encoder.max_tokens)
         self._inputs = {member.name for member in self._session.get_inputs()}
+        # Some exports fix the batch at one and fail only when they are run with more.
+        self._batch = 1 if self._session.get_outputs()[0].shape[:1] == [1] else _BATCH
         self._lock = threading.Lock()
 
     @property
@@ -58,7 +60,7 @@ class OnnxEmbedder:
             with self._lock:
                 encodings = self._tokenizer.encode_batch([prefix + text for text in embeddable(texts)])
             token_ids = [encoding.ids for encoding in encodings]
-            for places in _batches(token_ids):
+            for places in _batches(token_ids, self._batch):
                 rows[places] = self._run([token_ids[place] for place in places])
         except Exception as fault:
             raise EmbedderError(f"The embedder {self.model_id} failed ({type(fault).__name__}).") from fault
@@ -78,13 +80,13 @@ class OnnxEmbedder:
         return pooled
 
 
-def _batches(token_ids: Sequence[Sequence[int]]) -> list[list[int]]:
+def _batches(token_ids: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     """Places of texts of like length together, so that little of a batch is padding."""
     order = sorted(range(len(token_ids)), key=lambda place: len(token_ids[place]))
-    return [order[start : start + _BATCH] for start in range(0, len(order), _BATCH)]
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def _session(model: bytes, threads: int) -> Any:
+def _session(model: bytes | str, threads: int) -> Any:
     try:
         import onnxruntime  # noqa: PLC0415  (its absence is an answer, not a crash)
     except ImportError as fault:

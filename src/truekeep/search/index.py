@@ -1,0 +1,173 @@
+"""The index of one keep: follows writes, answers questions, leaves nothing on disk.
+
+One writer at a time changes it, any number of readers search it meanwhile: every change makes a new
+immutable state and puts it in place of the old one in a single step.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truekeep.errors import InvalidRequest
+from truekeep.search.card import Card, unpack
+from truekeep.search.fusion import Signals, learned, model_scale
+from truekeep.search.matrix import Matrix, finite, pack, unpacked
+from truekeep.search.postings import Postings
+from truekeep.search.query import Query, understand
+from truekeep.search.ranking import Hit, Ranking
+from truekeep.search.rows import MAX_SEQ, Rows
+from truekeep.search.signals import Floats, View, correction, measure
+
+_CLEAR_SHARE = 4
+_CLEAR_AT_LEAST = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory for the index: its place, its card and, if the index's model embedded it, its packed vector."""
+
+    seq: int
+    card: bytes
+    vector: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    rows: Rows
+    postings: Postings
+    matrix: Matrix | None
+
+
+class Index:
+    """Keyword and vector index of one keep. All vectors are of one model; others count as missing."""
+
+    def __init__(self, *, model_id: str | None = None, dim: int | None = None) -> None:
+        if (model_id is None) != (dim is None) or (dim is not None and not 1 <= dim <= 65_536):
+            raise InvalidRequest("An index with vectors needs both model_id and dim.", code="invalid_vector")
+        self.model_id = model_id
+        self.dim = dim
+        self._scale = model_scale(model_id)
+        self._writing = threading.Lock()
+        nothing = np.zeros(0, dtype=np.int32)
+        matrix = None if dim is None else Matrix.empty(dim)
+        self._state = _State(Rows.empty(), Postings.build(nothing.astype(np.uint32), nothing), matrix)
+
+    def __len__(self) -> int:
+        return len(self._state.rows.order)
+
+    def load(self, entries: Iterable[Entry]) -> list[int]:
+        """Take in many memories at once; gives the places whose card cannot be read, which stay unsearchable."""
+        listed = list(entries)
+        with self._writing:
+            return self._take_in(listed)
+
+    def add(self, seq: int, card: Card, vector: Floats | None = None) -> None:
+        """Take in one memory, in place of the one that had this ``seq``."""
+        blob = None if vector is None else pack(self._checked(vector))
+        with self._writing:
+            self._take_in([Entry(seq, card.to_bytes(), blob)])
+
+    def remove(self, seqs: Iterable[int]) -> None:
+        """Forget memories; unknown places are ignored."""
+        with self._writing:
+            self._state = _cleared(replace(self._state, rows=self._state.rows.without(seqs)))
+
+    def understand(self, text: str, *, today: date, allow: NDArray[np.int64] | None = None) -> Query:
+        """Read a question in the light of who speaks in the visible memories; embed its ``meaning``."""
+        return understand(text, known=self._view(allow).names, today=today)
+
+    def search(
+        self,
+        query: Query,
+        k: int,
+        *,
+        vector: Floats | None = None,
+        allow: NDArray[np.int64] | None = None,
+        prefer: NDArray[np.int64] | None = None,
+        floor: bool = True,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """The best ``k`` memories, best first; none if nothing is related.
+
+        ``allow`` are the places that may be seen at all; nothing outside it has any effect on the answer.
+        Of duplicates one in ``prefer`` is shown, else the best. ``floor=False`` gives unrelated memories, too.
+        """
+        view = self._view(allow)
+        if k <= 0 or not len(view.chosen):
+            return []
+        checked = None if vector is None or self.dim is None else self._checked(vector)
+        signals = measure(view, query, checked, self._scale)
+        ranking = Ranking(view, signals, learned("hybrid" if "meaning" in signals else "keywords"))
+        exactly = None if checked is None else partial(correction, view, checked, self._scale)
+        return ranking.hits(k, exactly, prefer=prefer, floor=floor, explain=explain)
+
+    def signals(
+        self, query: Query, *, vector: Floats | None = None, allow: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], Signals]:
+        """The places in sight and every signal measured for them: what the weights are learned from."""
+        view = self._view(allow)
+        return view.rows.column("seq")[view.chosen], measure(view, query, vector, self._scale)
+
+    def _view(self, allow: NDArray[np.int64] | None) -> View:
+        state = self._state
+        chosen = state.rows.visible(allow)
+        counts = np.bincount(state.rows.column("speaker")[chosen])
+        return View(state.rows, state.postings, state.matrix, chosen, state.rows.roster.names(counts))
+
+    def _checked(self, vector: Floats) -> Floats:
+        if self.dim is None:
+            raise InvalidRequest("This index holds no vectors.", code="invalid_vector")
+        return finite(np.asarray(vector), (self.dim,))
+
+    def _take_in(self, entries: Sequence[Entry]) -> list[int]:
+        if any(not 0 <= entry.seq <= MAX_SEQ for entry in entries):
+            raise InvalidRequest("A place outside the index's range.")
+        deck = unpack([entry.card for entry in entries])
+        kept = [entries[place] for place in deck.kept.tolist()]
+        seqs = [entry.seq for entry in kept]
+        if len(set(seqs)) != len(seqs):
+            raise InvalidRequest("The same place twice in one batch.")
+        state = self._state
+        matrix, has_vector = _with_vectors(state.matrix, kept)
+        numbers = np.repeat(np.arange(state.rows.size, state.rows.size + len(kept), dtype=np.int32), deck.lengths)
+        rows = state.rows.without(seqs).extended(seqs, deck, has_vector)
+        self._state = _cleared(_State(rows, state.postings.extended(deck.terms, numbers), matrix))
+        return sorted({entry.seq for entry in entries} - set(seqs))
+
+
+def _with_vectors(matrix: Matrix | None, entries: Sequence[Entry]) -> tuple[Matrix | None, NDArray[np.bool_]]:
+    """The matrix with a row for each entry, and which of them have a vector that can be used."""
+    has_vector = np.zeros(len(entries), dtype=np.bool_)
+    if matrix is None:
+        return None, has_vector
+    size = 2 * matrix.dim
+    usable = [entry.vector is not None and len(entry.vector) == size for entry in entries]
+    has_vector[:] = usable
+    blobs = [entry.vector for entry in entries if entry.vector is not None and len(entry.vector) == size]
+    vectors = unpacked(blobs, matrix.dim)
+    sound = np.isfinite(vectors).all(axis=1)
+    has_vector[has_vector] = sound
+    if not has_vector.all():
+        all_rows = np.zeros((len(entries), matrix.dim), dtype=np.float32)
+        all_rows[has_vector] = vectors[sound]
+        vectors = all_rows
+    return matrix.extended(vectors), has_vector
+
+
+def _cleared(state: _State) -> _State:
+    """The state without its dead rows, once they are many enough to be worth the work."""
+    live = len(state.rows.order)
+    if state.rows.dead <= max(_CLEAR_AT_LEAST, live // _CLEAR_SHARE):
+        return state
+    kept = np.sort(state.rows.order)
+    matrix = None
+    if state.matrix is not None:
+        matrix = Matrix.empty(state.matrix.dim).extended(state.matrix.vectors(kept))
+    return _State(state.rows.kept(kept), state.postings.kept(kept, state.rows.size), matrix)

@@ -1,0 +1,103 @@
+"""Turns signals into hits: the best first, unrelated ones left out, duplicates folded into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truekeep.search.fusion import SIGNALS, Signals, Weights
+from truekeep.search.signals import Floats, View
+
+Places = NDArray[np.int64]
+_SPARE = 64
+"""Hits looked at beyond k at first, for duplicates to be folded into."""
+_WIDEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory that answers, how well from 0 to 1, and why."""
+
+    seq: int
+    score: float
+    duplicates: tuple[int, ...] = ()
+    """Places of other memories that say the same in the same words."""
+    explain: Mapping[str, float] = field(default_factory=dict)
+    """What each signal added to the sum behind the score, largest first; only if asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The visible rows of one search with their signals."""
+
+    view: View
+    signals: Signals
+    weights: Weights
+
+    def hits(
+        self,
+        k: int,
+        correction: Callable[[Places], Floats] | None,
+        *,
+        prefer: NDArray[np.int64] | None,
+        floor: bool,
+        explain: bool,
+    ) -> list[Hit]:
+        """The best ``k``; ``correction`` gives what exact vectors change in the meaning of some places."""
+        totals = self.weights.total(self.signals)
+        places = np.arange(len(totals))
+        if floor:
+            places = np.flatnonzero(self.weights.evidence(self.signals) >= self.weights.floor)
+        window = k + _SPARE
+        while True:
+            ranked, sums = self._sorted(totals, _largest(totals, places, window), correction)
+            groups = self._folded(ranked)
+            # A flood of copies must not crowd out the rest of the answer, so the window widens behind it.
+            if len(groups) >= k or window >= len(places):
+                break
+            window *= _WIDEN
+        preferred = frozenset(() if prefer is None else prefer.tolist())
+        return [self._hit(group, sums, preferred, explain) for group in groups[:k]]
+
+    def _sorted(
+        self, totals: Floats, places: Places, correction: Callable[[Places], Floats] | None
+    ) -> tuple[Places, dict[int, float]]:
+        sums = totals[places]
+        if correction is not None and "meaning" in self.signals:
+            sums = sums + correction(places) * np.float32(self.weights.weights.get("meaning", 0.0))
+        newest_first = -self.view.rows.column("seq")[self.view.chosen[places]]
+        ranked = places[np.lexsort((newest_first, -sums))]
+        return ranked, dict(zip(places.tolist(), sums.tolist(), strict=True))
+
+    def _folded(self, ranked: Places) -> list[list[int]]:
+        """Places grouped by who said what in which words, in the order of the best of each group."""
+        rows = self.view.chosen[ranked]
+        wordings = self.view.rows.column("wording")[rows].tolist()
+        speakers = self.view.rows.column("speaker")[rows].tolist()
+        groups: dict[tuple[int, int], list[int]] = {}
+        for place, wording, speaker in zip(ranked.tolist(), wordings, speakers, strict=True):
+            groups.setdefault((wording, speaker), []).append(place)
+        return list(groups.values())
+
+    def _hit(self, group: list[int], sums: dict[int, float], preferred: frozenset[int], explain: bool) -> Hit:
+        seqs = self.view.rows.column("seq")[self.view.chosen[group]].tolist()
+        shown = next((number for number, seq in enumerate(seqs) if seq in preferred), 0)
+        others = tuple(seq for number, seq in enumerate(seqs) if number != shown)
+        score = self.weights.relevance(sums[group[0]])
+        return Hit(seqs[shown], score, others, self._explained(group[shown]) if explain else {})
+
+    def _explained(self, place: int) -> dict[str, float]:
+        known = [name for name in SIGNALS if name in self.signals]
+        parts = {name: float(self.signals[name][place]) * self.weights.weights.get(name, 0.0) for name in known}
+        said = {name: round(part, 3) for name, part in parts.items() if abs(part) >= 0.0005}
+        return dict(sorted(said.items(), key=lambda part: -abs(part[1])))
+
+
+def _largest(totals: Floats, places: Places, count: int) -> Places:
+    """The places with the largest totals, in no order."""
+    if len(places) <= count:
+        return places
+    return places[np.argpartition(totals[places], len(places) - count)[-count:]]

@@ -1,0 +1,129 @@
+"""The columns of the index: one entry a memory, in the order of arrival, and the order of conversation over them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truekeep.search.card import Deck
+
+_COLUMNS = np.dtype(
+    [
+        ("seq", np.int64),
+        ("wording", np.uint64),
+        ("day", np.int32),
+        ("thread", np.int32),
+        ("speaker", np.int32),
+        ("length", np.uint16),
+        ("flags", np.uint8),
+        ("has_vector", np.bool_),
+    ]
+)
+_SEQ_BITS = 40
+MAX_SEQ = (1 << _SEQ_BITS) - 1
+_Value = TypeVar("_Value", bound=Hashable)
+
+
+@dataclass(slots=True)
+class Roster:
+    """Numbers for conversations and speakers. Shared by all views; entries are only ever added, by the writer."""
+
+    threads: dict[int, int] = field(default_factory=lambda: {0: 0})
+    speakers: dict[tuple[int, ...], int] = field(default_factory=lambda: {(): 0})
+
+    def names(self, counts: NDArray[np.int64]) -> dict[int, set[int]]:
+        """Which speakers a name term may mean, given how many visible rows each speaker has.
+
+        One row does not make a speaker: "Address: 5 High Street" begins like a turn, too.
+        """
+        meant: dict[int, set[int]] = {}
+        for name, number in list(self.speakers.items()):
+            if number < counts.size and counts[number] > 1:
+                for term in name:
+                    meant.setdefault(term, set()).add(number)
+        return meant
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An immutable view of the first ``size`` entries of columns that only ever grow at their end.
+
+    ``order`` lists the live rows conversation by conversation, in the order of their ``seq``,
+    so that the turn before and the turn after are the places before and after.
+    """
+
+    columns: NDArray[np.void]
+    size: int
+    keys: NDArray[np.int64]
+    order: NDArray[np.int64]
+    roster: Roster
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No rows."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(np.zeros(64, dtype=_COLUMNS), 0, none, none, Roster())
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One column, all rows."""
+        return self.columns[name][: self.size]
+
+    @property
+    def dead(self) -> int:
+        """How many rows were removed and not yet cleared away."""
+        return self.size - len(self.order)
+
+    def extended(self, seqs: Sequence[int], deck: Deck, has_vector: NDArray[np.bool_]) -> Self:
+        """The view that has these rows as well."""
+        count = len(seqs)
+        columns = self.columns
+        if self.size + count > len(columns):
+            columns = np.zeros(max(self.size + count, 2 * len(columns)), dtype=_COLUMNS)
+            columns[: self.size] = self.columns[: self.size]
+        fresh = columns[self.size : self.size + count]
+        fresh["seq"] = seqs
+        fresh["wording"] = deck.wording
+        fresh["day"] = deck.day
+        fresh["thread"] = _numbered(self.roster.threads, deck.thread.tolist())
+        fresh["speaker"] = _numbered(self.roster.speakers, deck.speakers)
+        fresh["length"] = deck.lengths.clip(max=65_535)
+        fresh["flags"] = deck.flags
+        fresh["has_vector"] = has_vector
+        keys, order = self._placed(fresh, count)
+        return replace(self, columns=columns, size=self.size + count, keys=keys, order=order)
+
+    def without(self, seqs: Iterable[int]) -> Self:
+        """The view in which the rows of these places are gone."""
+        gone = np.isin(self.column("seq")[self.order], np.fromiter(seqs, dtype=np.int64))
+        return self if not gone.any() else replace(self, keys=self.keys[~gone], order=self.order[~gone])
+
+    def kept(self, rows: NDArray[np.int64]) -> Self:
+        """The view in which only these rows are left, numbered anew in their order."""
+        numbers = np.zeros(self.size, dtype=np.int64)
+        numbers[rows] = np.arange(len(rows))
+        return replace(self, columns=self.columns[rows], size=len(rows), order=numbers[self.order])
+
+    def visible(self, allow: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The live rows whose place is allowed, in the order of conversation."""
+        if allow is None:
+            return self.order
+        return self.order[np.isin(self.column("seq")[self.order], allow)]
+
+    def _placed(self, fresh: NDArray[np.void], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        keys = fresh["thread"].astype(np.int64) << _SEQ_BITS | fresh["seq"]
+        rows = np.arange(self.size, self.size + count, dtype=np.int64)
+        if count == 1:
+            place = int(np.searchsorted(self.keys, keys[0]))
+            return np.insert(self.keys, place, keys), np.insert(self.order, place, rows)
+        joined = np.concatenate((self.keys, keys))
+        sorting = np.argsort(joined, kind="stable")
+        return joined[sorting], np.concatenate((self.order, rows))[sorting]
+
+
+def _numbered(numbers: dict[_Value, int], values: Sequence[_Value]) -> list[int]:
+    """The number of each value; one not met before gets the next."""
+    return [numbers.setdefault(value, len(numbers)) for value in values]

@@ -1,0 +1,172 @@
+"""Measures everything that speaks for a memory as the answer to a question, as arrays over the visible rows.
+
+All statistics are taken over the visible rows alone. What a search may not show therefore cannot
+change the order of what it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truekeep.search.card import IS_QUESTION, SAYS_HOW_MANY, SAYS_WHEN
+from truekeep.search.dates import nearness
+from truekeep.search.fusion import Scale, Signals
+from truekeep.search.matrix import Matrix
+from truekeep.search.postings import Bm25, Collection, Postings
+from truekeep.search.query import Query
+from truekeep.search.rows import Rows
+
+Floats = NDArray[np.float32]
+_BM25 = Bm25()
+_LONG = 60
+"""Terms beyond this many say nothing more for a memory."""
+_PLAIN = Scale(0.1, 0.1)
+_FEW = 40.0
+"""With fewer vectors than that a keep's own statistics say less than the plain ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one search sees: a consistent state of the index, cut to the visible rows."""
+
+    rows: Rows
+    postings: Postings
+    matrix: Matrix | None
+    chosen: NDArray[np.int64]
+    """The visible rows in the order of conversation."""
+    names: dict[int, set[int]]
+
+
+def measure(view: View, query: Query, vector: Floats | None, scale: Scale | None) -> Signals:
+    """Every signal for every visible row; without a vector those of meaning are left out."""
+    together = _Together.of(view.rows.column("thread")[view.chosen])
+    signals = _context(view, query)
+    among = _collection(view)
+    words = _BM25.coverage(view.postings, query.terms, among)[view.chosen]
+    signals["words"] = words
+    signals["words_before"] = together.before(words, 1, 0.0)
+    signals["words_after"] = together.after(words, 1, 0.0)
+    signals["words_around"] = together.before(words, 2, 0.0) + together.after(words, 2, 0.0)
+    signals["name"] = _named(view, query, among)
+    if vector is not None and view.matrix is not None:
+        meaning, usual = _meaning(view, view.matrix, vector, scale)
+        signals["meaning"] = meaning
+        signals["meaning_before"] = together.before(meaning, 1, usual)
+        signals["meaning_after"] = together.after(meaning, 1, usual)
+    return signals
+
+
+def correction(view: View, vector: Floats, scale: Scale | None, places: NDArray[np.int64]) -> Floats:
+    """What exact cosines change in the meaning of some places of the view."""
+    if view.matrix is None or not len(places):
+        return np.zeros(len(places), dtype=np.float32)
+    rows = view.chosen[places]
+    spread = (scale or _PLAIN).spread
+    change = view.matrix.exact(rows, vector) - view.matrix.scanned(rows, vector)
+    return change * np.float32(_PLAIN.spread / spread)
+
+
+def _collection(view: View) -> Collection:
+    lengths = view.rows.column("length")
+    everything = len(view.chosen) == view.rows.size
+    seen = None
+    if not everything:
+        seen = np.zeros(view.rows.size, dtype=np.bool_)
+        seen[view.chosen] = True
+    mean = float((lengths if everything else lengths[view.chosen]).mean()) if len(view.chosen) else 0.0
+    return Collection(seen, len(view.chosen), _BM25.penalties(lengths, mean))
+
+
+def _context(view: View, query: Query) -> Signals:
+    flags = view.rows.column("flags")[view.chosen]
+    lengths = view.rows.column("length")[view.chosen]
+    nothing = np.zeros(len(view.chosen), dtype=np.float32)
+    days = view.rows.column("day")[view.chosen] if query.periods else None
+    return {
+        "question": _flag(flags, IS_QUESTION),
+        "length": _LENGTH_VALUE[np.minimum(lengths, _LONG)],
+        "says_when": _flag(flags, SAYS_WHEN) if query.asks_when else nothing,
+        "says_how_many": _flag(flags, SAYS_HOW_MANY) if query.asks_how_many else nothing,
+        "date": nearness(query.periods, days) if days is not None else nothing,
+        "speaker": _spoken(view, _person(view, query)),
+    }
+
+
+def _person(view: View, query: Query) -> set[int]:
+    """The speakers that all the names of the question fit; none if it names two different people."""
+    meant = [view.names[name] for name in query.names if name in view.names]
+    return set.intersection(*meant) if meant else set()
+
+
+def _spoken(view: View, people: set[int]) -> Floats:
+    spoken = np.zeros(len(view.chosen), dtype=np.float32)
+    for person in people:
+        spoken[view.rows.column("speaker")[view.chosen] == person] = 1.0
+    return spoken
+
+
+def _named(view: View, query: Query, among: Collection) -> Floats:
+    """How far a turn of somebody else mentions the people that the question names."""
+    if not query.names:
+        return np.zeros(len(view.chosen), dtype=np.float32)
+    named = _BM25.coverage(view.postings, query.names, among)[view.chosen]
+    people = set().union(*(view.names.get(name, set()) for name in query.names))
+    return named * (1 - _spoken(view, people))
+
+
+def _meaning(view: View, matrix: Matrix, vector: Floats, scale: Scale | None) -> tuple[Floats, float]:
+    """Cosines on the common scale, and the value that stands for a missing one."""
+    cosines = matrix.scan(vector)[view.chosen]
+    present = view.rows.column("has_vector")[view.chosen]
+    known = cosines if present.all() else cosines[present]
+    used = scale or _estimated(known)
+    cosines -= np.float32(used.centre)
+    cosines *= np.float32(_PLAIN.spread / used.spread)
+    cosines += np.float32(_PLAIN.centre)
+    usual = float(cosines[present].mean()) if len(known) else _PLAIN.centre
+    if len(known) != len(cosines):
+        cosines[~present] = usual
+    return cosines, usual
+
+
+def _estimated(cosines: Floats) -> Scale:
+    """The scale of a model that nobody measured, from this query's cosines, drawn to the plain one if they are few."""
+    share = len(cosines) / (len(cosines) + _FEW)
+    centre = float(cosines.mean()) if len(cosines) else 0.0
+    spread = float(cosines.std()) if len(cosines) else 0.0
+    return Scale(share * centre + (1 - share) * _PLAIN.centre, max(share * spread + (1 - share) * _PLAIN.spread, 1e-3))
+
+
+def _flag(flags: NDArray[np.uint8], bit: int) -> Floats:
+    raised: Floats = (flags & np.uint8(bit) != 0).astype(np.float32)
+    return raised
+
+
+_LENGTH_VALUE = np.log1p(np.arange(_LONG + 1)).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Which neighbours in the order of conversation belong to the same conversation."""
+
+    same: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+    @classmethod
+    def of(cls, threads: NDArray[np.int32]) -> _Together:
+        near, far = ((threads[gap:] == threads[:-gap]) & (threads[gap:] != 0) for gap in (1, 2))
+        return cls((near, far))
+
+    def before(self, values: Floats, gap: int, missing: float) -> Floats:
+        """For each row the value of the turn ``gap`` places before it."""
+        shifted = np.full(values.size, missing, dtype=np.float32)
+        np.copyto(shifted[gap:], values[:-gap], where=self.same[gap - 1])
+        return shifted
+
+    def after(self, values: Floats, gap: int, missing: float) -> Floats:
+        """For each row the value of the turn ``gap`` places after it."""
+        shifted = np.full(values.size, missing, dtype=np.float32)
+        np.copyto(shifted[:-gap], values[gap:], where=self.same[gap - 1])
+        return shifted
