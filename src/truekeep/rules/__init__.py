@@ -6,6 +6,7 @@ from truekeep.rules.engine import Engine, Limits, Match, Scan
 from truekeep.rules.events import Event
 from truekeep.rules.loader import builtin, load
 from truekeep.rules.model import Case, Condition, Fault, Loaded, Rule
+from truekeep.rules.registry import active
 
 __all__ = [
     "Case",
@@ -18,6 +19,7 @@ __all__ = [
     "Match",
     "Rule",
     "Scan",
+    "active",
     "builtin",
     "load",
 ]

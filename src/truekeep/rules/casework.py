@@ -106,13 +106,14 @@ def _rest(others: Mapping[str, str], named: Mapping[str, str]) -> tuple[str, ...
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"))
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Read-only YAML values as what JSON can write."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _trace(rule: Rule, given: Any) -> Mapping[str, Any] | None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from truekeep.rules.expression import Expression, ExpressionError, parse_expression
-from truekeep.rules.model import Condition, PatternSpec
+from truekeep.rules.model import Condition, Operator, PatternSpec
 from truekeep.rules.source import Map, Seq
 
 MAX_CONDITIONS = 500
 MAX_PATTERNS = 2_000
-TEXT_OPERATORS = ("regex", "contains", "exact", "starts_with")
+TEXT_OPERATORS: dict[str, Operator] = {
+    "regex": "regex",
+    "contains": "contains",
+    "exact": "exact",
+    "starts_with": "starts_with",
+}
 METRIC_OPERATORS = ("gt", "lt", "eq", "gte", "lte", "deviation_from_baseline")
 
 
@@ -108,7 +113,7 @@ def _text(name: str, block: Map, faults: Faults) -> Condition | None:
     return Condition(
         name=name,
         field=field,
-        patterns=tuple(PatternSpec(source, operator, folds) for source in sources),
+        patterns=tuple(PatternSpec(source, TEXT_OPERATORS[operator], folds) for source in sources),
         language=str(block.get("language") or ""),
         description=str(block.get("description") or ""),
         line=block.line,

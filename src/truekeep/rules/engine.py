@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -26,12 +27,12 @@ Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.002
 _TOTAL_PATIENCE = 0.006
 _EARLIER = 8
-_METRICS = {
-    "gt": float.__gt__,
-    "lt": float.__lt__,
-    "eq": float.__eq__,
-    "gte": float.__ge__,
-    "lte": float.__le__,
+_METRICS: dict[str, Callable[[float, float], bool]] = {
+    "gt": operator.gt,
+    "lt": operator.lt,
+    "eq": operator.eq,
+    "gte": operator.ge,
+    "lte": operator.le,
     "deviation_from_baseline": lambda value, threshold: abs(value) > threshold,
 }
 
@@ -123,8 +124,12 @@ class _Pass:
         fired.sort(key=lambda match: -match.rule.severity)
         return Scan(tuple(fired), self._overrun)
 
-    def _texts(self) -> dict[str, set[str]]:
+    def _texts(self) -> Mapping[str, Collection[str]]:
         """Each distinct text of the event with the fields that mean it."""
+        fields = self._event.fields
+        if len(fields) == 1 and "content" in fields:
+            # The common case: one text, and the fields that mean it are known beforehand.
+            return {fields["content"]: self._plan.content_fields[self._event.kind]} if fields["content"] else {}
         texts: dict[str, set[str]] = {}
         for name in self._plan.fields:
             text = self._event.text_of(name)
@@ -227,7 +232,7 @@ class _Pass:
     def _holds_without_prefilter(self, condition: Condition) -> bool:
         if condition.metric:
             value = self._event.metrics.get(condition.metric)
-            return value is not None and bool(_METRICS[condition.operator](float(value), condition.threshold))
+            return value is not None and _METRICS[condition.operator](value, condition.threshold)
         if condition.steps:
             content = self._event.text_of("content") or ""
             held = [any(compile_spec(spec).find_linear(content) for spec in step) for step in condition.steps]

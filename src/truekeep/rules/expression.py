@@ -55,7 +55,7 @@ def all_of(names: Iterable[str]) -> Expression:
 
 
 def parse_expression(text: str, known: Collection[str]) -> Expression:
-    """Parse ``text`` over the condition names in ``known``; ``any``/``or`` and ``all``/``and`` stand for all of them."""
+    """Parse ``text`` over the condition names in ``known``; ``any`` and ``all`` stand for all of them."""
     stripped = text.strip()
     if len(stripped) > MAX_LENGTH:
         raise ExpressionError(f"condition expression is longer than {MAX_LENGTH} characters")
@@ -98,21 +98,21 @@ class _Parser:
         return self._joined("and") if operator == "or" else self._factor()
 
     def _factor(self) -> Expression:
-        token = self._peek()
+        word = self._peek()
         self._at += 1
-        if not token:
+        if not word:
             raise ExpressionError("condition expression ends where a condition name is expected")
-        if token in self._known:
-            return Expression("name", token)
-        if token.lower() == "not":
+        if word in self._known:
+            return Expression("name", word)
+        if word.lower() == "not":
             return Expression("not", parts=(self._nested(self._factor),))
-        if token == "(":
+        if word == "(":
             inner = self._nested(lambda: self._joined("or"))
             if self._peek() != ")":
                 raise ExpressionError("missing ')' in condition expression")
             self._at += 1
             return inner
-        raise ExpressionError(f"condition expression names '{token[:40]}', which is not a condition of this rule")
+        raise ExpressionError(f"condition expression names '{word[:40]}', which is not a condition of this rule")
 
     def _nested(self, parse: Callable[[], Expression]) -> Expression:
         self._depth += 1

@@ -11,6 +11,7 @@ from truekeep.rules.expression import Expression
 from truekeep.types import Response, Severity, Threat
 
 Lane = Literal["enforce", "alert", "hunt"]
+Operator = Literal["regex", "contains", "exact", "starts_with"]
 LANES: tuple[Lane, ...] = ("enforce", "alert", "hunt")
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
@@ -44,7 +45,7 @@ class PatternSpec:
     """One pattern as it is written in a rule; equal specs share one compiled pattern."""
 
     source: str
-    operator: Literal["regex", "contains", "exact", "starts_with"] = "regex"
+    operator: Operator = "regex"
     ignore_case: bool = True
 
 

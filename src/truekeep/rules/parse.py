@@ -151,7 +151,7 @@ class _Reader:
             self._report.error(self._doc.line_of("id"), "missing 'id'")
             return ""
         if len(value) > MAX_ID or not SAFE_ID.match(value):
-            reason = f"'id' must be at most {MAX_ID} letters, digits and single separators '-_.' (it is printed into prompts)"
+            reason = f"'id' must be at most {MAX_ID} letters, digits and single '-_.' (it is printed into prompts)"
             self._report.error(self._doc.line_of("id"), reason)
             return ""
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from truekeep.rules.events import ROUTES
 from truekeep.rules.expression import Expression
@@ -28,6 +28,7 @@ class Plan:
     specs: tuple[PatternSpec, ...]
     uses: dict[str, dict[int, tuple[Use, ...]]]
     fields: tuple[str, ...]
+    content_fields: dict[str, frozenset[str]]
     unprompted: dict[str, tuple[int, ...]]
     alternatives: frozenset[int]
     digest: str
@@ -49,15 +50,22 @@ def make_plan(rules: Iterable[Rule], lane: Lane) -> Plan:
         if _needs_no_pattern(rule):
             for kind in ROUTES if rule.method == "trace" else kinds:
                 unprompted[kind].append(index)
+    fields = {condition.field for rule in kept for condition in rule.conditions if condition.field}
     return Plan(
         rules=kept,
         specs=tuple(numbers),
         uses={kind: {number: tuple(found) for number, found in by.items()} for kind, by in uses.items()},
-        fields=tuple(sorted({condition.field for rule in kept for condition in rule.conditions if condition.field})),
+        fields=tuple(sorted(fields)),
+        content_fields={kind: frozenset(_meaning_content(fields, kind)) for kind in ROUTES},
         unprompted={kind: tuple(found) for kind, found in unprompted.items()},
         alternatives=frozenset(index for index, rule in enumerate(kept) if _is_alternative(rule.expression)),
         digest=_digest(kept, lane),
     )
+
+
+def _meaning_content(fields: Iterable[str], kind: str) -> Iterable[str]:
+    """Those of ``fields`` that mean an event's text when nothing else is given."""
+    return (name for name in fields if kind == "skill" or name == "content" or name in ROUTES[kind].fields)
 
 
 def _runs(rule: Rule, lane: Lane) -> bool:
@@ -109,9 +117,9 @@ def _digest(rules: tuple[Rule, ...], lane: Lane) -> str:
     digest = hashlib.sha256(f"truekeep engine 1 {lane}\n".encode())
     for rule in rules:
         parts = (
-            rule.id, rule.severity, rule.threat, rule.response, sorted(rule.scopes), rule.source, rule.method,
-            rule.scan_target, rule.spares_code_blocks, rule.expression, rule.trace, rule.signature,
-            [(c.name, c.field, c.patterns, c.steps, c.metric, c.operator, c.threshold, c.language) for c in rule.conditions],
-        )  # fmt: skip
+            (rule.id, rule.severity, rule.threat, rule.response, sorted(rule.scopes), rule.source, rule.method),
+            (rule.scan_target, rule.spares_code_blocks, rule.expression, rule.trace, rule.signature),
+            [replace(condition, description="", line=0) for condition in rule.conditions],
+        )
         digest.update(repr(parts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -126,7 +126,7 @@ class _Composer:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._close(line)
         elif isinstance(event, yaml.AliasEvent):
-            self._alias(event.anchor, line)
+            self._alias(event.anchor or "", line)
         elif isinstance(event, yaml.DocumentStartEvent):
             self._anchors.clear()
 

@@ -23,7 +23,7 @@ from truekeep.rules.pattern.measure import can_be_empty
 from truekeep.rules.pattern.syntax import Group, Look, Node
 from truekeep.rules.pattern.syntax import Sequence as Row
 
-_FORMAT = b"truekeep prefilter 4\n"
+_FORMAT = b"truekeep prefilter 5\n"
 Compiled = tuple[Any, list[int]]
 
 
@@ -123,7 +123,8 @@ def _compile(specs: Sequence[PatternSpec]) -> Compiled:
 def _errors() -> type[Exception]:
     import hyperscan  # noqa: PLC0415  # optional on some platforms
 
-    return hyperscan.HyperscanError  # type: ignore[no-any-return]
+    error: type[Exception] = hyperscan.HyperscanError
+    return error
 
 
 def _refused(items: Sequence[tuple[int, bytes]]) -> set[int]:

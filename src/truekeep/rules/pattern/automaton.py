@@ -73,7 +73,7 @@ class _Builder:
         self._assertions: dict[Anchor | Look, int] = {}
         self._inside: set[int] = set()
 
-    def part(self, node: Node) -> _Part:
+    def part(self, node: Node) -> _Part:  # noqa: PLR0911  # one return a kind of node
         match node:
             case Chars():
                 return self._chain(node.chars, 1, 1)

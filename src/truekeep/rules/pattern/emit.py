@@ -31,7 +31,7 @@ _EXACT_ANCHORS = {
 }
 
 
-def exact(node: Node, *, capturing: bool, narrow: bool = False) -> str:
+def exact(node: Node, *, capturing: bool, narrow: bool = False) -> str:  # noqa: PLR0911  # one return a kind of node
     """``node`` for the ``regex`` module with its ASCII flag; classes and case are spelled out, nothing is implied.
 
     ``narrow`` is for ASCII texts only and for the IGNORECASE flag: the same answers, found much faster.
@@ -107,7 +107,7 @@ def _code(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def wide(node: Node, groups: Mapping[int, Node], *, leads: bool = True, trails: bool = True) -> str:
+def wide(node: Node, groups: Mapping[int, Node], *, leads: bool = True, trails: bool = True) -> str:  # noqa: PLR0911  # one return a kind of node
     """``node`` over bytes for the prefilter: never narrower than the original, and without what it cannot take.
 
     ``leads`` and ``trails`` say whether nothing can come before or after; the ends of the text can be asked

@@ -43,7 +43,7 @@ def _better(one: frozenset[str] | None, two: frozenset[str] | None) -> frozenset
     return best if _score(best)[0] else None
 
 
-def _facts(node: Node) -> _Facts:
+def _facts(node: Node) -> _Facts:  # noqa: PLR0911  # one return a kind of node
     match node:
         case Chars():
             return _Facts(_letters(node.chars), None)

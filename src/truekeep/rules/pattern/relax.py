@@ -8,7 +8,7 @@ from truekeep.rules.pattern.syntax import EMPTY, Chars, Choice, Group, Look, Nod
 _FEW = 40
 
 
-def relaxed(node: Node) -> Node:
+def relaxed(node: Node) -> Node:  # noqa: PLR0911  # one return a kind of node
     """``node`` without its exceptions; the very same object if it makes none."""
     match node:
         case Look():
