@@ -90,7 +90,6 @@ def forge(home: Path) -> Callable[..., None]:
         with intruder(home, name) as connection, connection:
             row = (seq, row_id, body, b"\7" * 32)
             connection.execute("INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, '', ?, ?)", row)
-            connection.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (seq, text))
 
     return write
 

@@ -53,6 +53,7 @@ class Settings:
     """All limits and defaults. Unknown names in a file or the environment are errors, never ignored."""
 
     policy: str = "strict"
+    embedder: str = "minilm"
     text_cap: int = 8_000
     field_cap: int = 200
     fields_cap: int = 32

@@ -7,11 +7,14 @@ or only audited, in one transaction with its audit event.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from truekeep.candidate import fields_of
+from truekeep.catalog import Catalog, standing_tag
 from truekeep.config import Settings
+from truekeep.errors import UnknownId
 from truekeep.policy import Policy, Ruling, decide
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Entry, Ledger
@@ -31,6 +34,25 @@ from truekeep.types import (
 
 FORGOTTEN = "rejected_claim"
 
+Vector = Any
+"""A vector as the embedder made it; the gate only hands it on."""
+
+_OUTRANKED = Ruling(
+    Decision.QUARANTINE, "change_outranked", "Held for review: it would change a memory of higher standing."
+)
+_QUEUE_FULL = Ruling(Decision.REJECT, "queue_full", "The review queue holds too much from this source already.")
+_DELETION = Ruling(Decision.QUARANTINE, "deletion_proposed", "The deletion waits for a person.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A candidate with what was found in it and what the policy makes of that."""
+
+    candidate: Candidate
+    ruling: Ruling
+    findings: tuple[Finding, ...] = ()
+    vector: Vector | None = None
+
 
 class Gate:
     """Admits candidates to one keep."""
@@ -38,12 +60,14 @@ class Gate:
     def __init__(
         self,
         ledger: Ledger,
+        catalog: Catalog,
         panel: Screening,
         policy: Policy,
         settings: Settings,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
+        self._catalog = catalog
         self._panel = panel
         self._policy = policy
         self._settings = settings
@@ -55,50 +79,48 @@ class Gate:
 
     def admit_all(self, candidates: Sequence[Candidate]) -> list[Verdict]:
         """Decide on a batch, all or nothing: one rejection, and nothing of it is stored."""
-        rulings = [self._judge(candidate) for candidate in candidates]
-        refused = any(ruling.decision is Decision.REJECT for ruling, _ in rulings)
+        judged = self._judge(candidates)
+        refused = any(one.ruling.decision is Decision.REJECT for one in judged)
         with self._ledger.writing() as entry:
-            return [
-                self._refuse(entry, candidate, ruling, findings)
-                if refused
-                else self._carry_out(entry, candidate, ruling, findings)
-                for candidate, (ruling, findings) in zip(candidates, rulings, strict=True)
-            ]
+            return [self._refuse(entry, one) if refused else self._carry_out(entry, one) for one in judged]
 
     def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was."""
-        ruling, findings = self._judge(candidate)
+        (judged,) = self._judge([candidate])
+        outranked = candidate.standing < target.standing or target.approval is not None
         with self._ledger.writing() as entry:
-            if ruling.decision is Decision.REJECT:
-                return self._refuse(entry, candidate, ruling, findings)
-            outranked = candidate.standing < target.standing or target.approval is not None
-            if ruling.decision is Decision.QUARANTINE or outranked:
-                reason = "Held for review: it would change a memory of higher standing." if outranked else ruling.reason
-                code = "change_outranked" if outranked else ruling.code
-                return self._queue(entry, candidate, Ruling(Decision.QUARANTINE, code, reason), findings, target=target)
-            return self._change(entry, target, candidate, findings)
+            if judged.ruling.decision is Decision.REJECT:
+                return self._refuse(entry, judged)
+            if outranked:
+                return self._queue(entry, replace(judged, ruling=_OUTRANKED), target=target)
+            if judged.ruling.decision is Decision.QUARANTINE:
+                return self._queue(entry, judged, target=target)
+            return self._change(entry, target, judged)
 
     def propose_deletion(self, target: Memory, candidate: Candidate) -> Verdict:
         """Queue a wish to delete a memory; the memory stays until a person decides."""
-        ruling = Ruling(Decision.QUARANTINE, "deletion_proposed", "The deletion waits for a person.")
         with self._ledger.writing() as entry:
-            return self._queue(entry, candidate, ruling, [], target=target, kind="deletion")
+            return self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
 
-    def admit_approved(self, entry: Entry, item: Item, approval: Approval, memory: Memory) -> Memory:
+    def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> Memory:
         """Store what a reviewer let in, inside the reviewer's transaction."""
-        approved = replace(memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at, seq=0)
+        approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
+        (vector,) = self._catalog.vectors([approved.text])
         if item.target is not None and (target := self._ledger.get("memories", item.target)):
-            return self._replace(entry, memory_from(target), approved)
-        seq = self._store(entry, approved)
-        return replace(approved, seq=seq)
+            return self._replace(entry, memory_from(target), approved, vector)
+        return replace(approved, seq=self._store(entry, approved, vector))
 
     def claim(self, text: str) -> str:
         """The keyed hash under which a claim's tombstone is kept."""
         return self._ledger.digest("claim", folded(text))
 
-    def _judge(self, candidate: Candidate) -> tuple[Ruling, list[Finding]]:
-        findings = self._forgotten(candidate) or self._panel.examine(fields_of(candidate), candidate.standing)
-        return decide(self._policy, candidate.standing, findings), findings
+    def _judge(self, candidates: Sequence[Candidate]) -> list[_Judged]:
+        vectors = self._catalog.vectors([candidate.text for candidate in candidates])
+        return [self._ruled(candidate, vector) for candidate, vector in zip(candidates, vectors, strict=True)]
+
+    def _ruled(self, candidate: Candidate, vector: Vector | None) -> _Judged:
+        findings = self._forgotten(candidate) or self._panel.examine(fields_of(candidate), candidate.standing, vector)
+        return _Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)
 
     def _forgotten(self, candidate: Candidate) -> list[Finding]:
         sealed = self._ledger.get("tombstones", self.claim(candidate.text))
@@ -109,83 +131,78 @@ class Gate:
         whole = (0, len(candidate.text))
         return [Finding(FORGOTTEN, Threat.FORGOTTEN, Severity.MEDIUM, whole, screen="tombstones", reason=reason)]
 
-    def _carry_out(self, entry: Entry, candidate: Candidate, ruling: Ruling, findings: list[Finding]) -> Verdict:
+    def _carry_out(self, entry: Entry, judged: _Judged) -> Verdict:
+        ruling = judged.ruling
         if ruling.decision is Decision.QUARANTINE:
-            return self._queue(entry, candidate, ruling, findings)
-        memory = self._memory(candidate, findings)
-        self._store(entry, memory)
-        _note(entry, "memory.stored", memory, candidate, findings)
-        return Verdict(ruling.decision, ruling.code, ruling.reason, tuple(findings), memory.id)
+            return self._queue(entry, judged)
+        memory = self._memory(judged)
+        self._store(entry, memory, judged.vector)
+        _note(entry, "memory.stored", memory, judged)
+        return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings, memory.id)
 
-    def _refuse(self, entry: Entry, candidate: Candidate, ruling: Ruling, findings: list[Finding]) -> Verdict:
+    def _refuse(self, entry: Entry, judged: _Judged) -> Verdict:
+        ruling, candidate = judged.ruling, judged.candidate
         if ruling.decision is not Decision.REJECT:
             reason = "Nothing of the batch was stored, because another entry in it was rejected."
-            return Verdict(Decision.REJECT, "batch_refused", reason, tuple(findings))
+            return Verdict(Decision.REJECT, "batch_refused", reason, judged.findings)
         entry.event(
             "memory.rejected",
             text=self._ledger.digest("text", candidate.text),
             code=ruling.code,
-            rules=[finding.rule_id for finding in findings],
+            rules=[finding.rule_id for finding in judged.findings],
             channel=candidate.origin.channel,
             standing=candidate.standing.label,
         )
-        return Verdict(ruling.decision, ruling.code, ruling.reason, tuple(findings))
+        return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings)
 
     def _queue(
-        self,
-        entry: Entry,
-        candidate: Candidate,
-        ruling: Ruling,
-        findings: list[Finding],
-        *,
-        target: Memory | None = None,
-        kind: str | None = None,
+        self, entry: Entry, judged: _Judged, *, target: Memory | None = None, kind: str | None = None
     ) -> Verdict:
-        tag = open_tag(candidate.origin.channel, candidate.origin.principal)
+        origin, ruling = judged.candidate.origin, judged.ruling
+        tag = open_tag(origin.channel, origin.principal)
         if self._ledger.count("queue", tag) >= self._settings.queue_per_principal:
-            full = Ruling(Decision.REJECT, "queue_full", "The review queue holds too much from this source already.")
-            return self._refuse(entry, candidate, full, findings)
+            return self._refuse(entry, replace(judged, ruling=_QUEUE_FULL))
         now = self._clock()
         item = Item(
             id=new_id("rev"),
             kind=kind or ("change" if target else "memory"),
             state="open",
-            memory=self._memory(candidate, findings),
+            memory=self._memory(judged),
             code=ruling.code,
             reason=ruling.reason,
-            findings=tuple(findings),
+            findings=judged.findings,
             created_at=now,
             expires_at=now + timedelta(days=self._settings.queue_expiry_days),
             target=target.id if target else None,
         )
         entry.put("queue", item.id, item_body(item), tag)
         entry.event("memory.held", item=item.id, what=item.kind, code=item.code, target=item.target)
-        return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, tuple(findings), item_id=item.id)
+        return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
 
-    def _change(self, entry: Entry, target: Memory, candidate: Candidate, findings: list[Finding]) -> Verdict:
-        memory = self._replace(entry, target, self._memory(candidate, findings))
-        _note(entry, "memory.changed", memory, candidate, findings)
-        return Verdict(Decision.ACCEPT, "changed", "Changed.", tuple(findings), memory.id)
+    def _change(self, entry: Entry, target: Memory, judged: _Judged) -> Verdict:
+        memory = self._replace(entry, target, self._memory(judged), judged.vector)
+        _note(entry, "memory.changed", memory, judged)
+        return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
 
-    def _replace(self, entry: Entry, target: Memory, memory: Memory) -> Memory:
+    def _replace(self, entry: Entry, target: Memory, memory: Memory, vector: Vector | None) -> Memory:
         """Put new content in the place of a memory; the old version goes to history."""
         sealed = self._ledger.get("memories", target.id)
         if sealed is None:
-            raise LookupError(target.id)
+            raise UnknownId("The memory that was to be changed is gone.")
         newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq)
         retire(entry, target, "changed")
-        entry.replace("memories", sealed.row, memory_body(newer))
-        entry.unindex(target.seq)
-        entry.index(target.seq, newer.text)
+        entry.replace("memories", sealed.row, memory_body(newer), standing_tag(newer))
+        self._catalog.discard(entry, target.seq)
+        self._catalog.file(entry, newer, target.seq, vector)
         return newer
 
-    def _store(self, entry: Entry, memory: Memory) -> int:
-        seq = entry.put("memories", memory.id, memory_body(memory))
-        entry.index(seq, memory.text)
+    def _store(self, entry: Entry, memory: Memory, vector: Vector | None) -> int:
+        seq = entry.put("memories", memory.id, memory_body(memory), standing_tag(memory))
+        self._catalog.file(entry, memory, seq, vector)
         return seq
 
-    def _memory(self, candidate: Candidate, findings: Sequence[Finding]) -> Memory:
-        now = self._clock()
+    def _memory(self, judged: _Judged) -> Memory:
+        candidate, now = judged.candidate, self._clock()
         return Memory(
             id=new_id("mem"),
             text=candidate.text,
@@ -198,7 +215,7 @@ class Gate:
             entities=candidate.entities,
             metadata=candidate.metadata,
             expires_at=candidate.expires_at,
-            screened="" if findings else self._panel.digest,
+            screened="" if judged.findings else self._panel.digest,
         )
 
 
@@ -212,9 +229,9 @@ def open_tag(channel: str, principal: str | None) -> str:
     return f"open:{channel}:{principal or ''}"
 
 
-def _note(entry: Entry, kind: str, memory: Memory, candidate: Candidate, findings: list[Finding]) -> None:
-    rules = [finding.rule_id for finding in findings]
-    origin = candidate.origin
+def _note(entry: Entry, kind: str, memory: Memory, judged: _Judged) -> None:
+    rules = [finding.rule_id for finding in judged.findings]
+    origin = memory.origin
     entry.event(
         kind,
         memory=memory.id,
@@ -222,6 +239,6 @@ def _note(entry: Entry, kind: str, memory: Memory, candidate: Candidate, finding
         channel=origin.channel,
         principal=origin.principal,
         session=origin.session,
-        standing=candidate.standing.label,
+        standing=memory.standing.label,
         **({"rules": rules} if rules else {}),
     )

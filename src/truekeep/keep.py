@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from truekeep.audit import Audit
 from truekeep.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
+from truekeep.catalog import Catalog
 from truekeep.config import Paths, Settings
+from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
 from truekeep.origin import keep_name, require, session_name, standing_of
 from truekeep.policy import preset
+from truekeep.principal import principal_of
 from truekeep.reading import Reader
 from truekeep.recall import Query, Recall, Recaller
 from truekeep.review import Review, delete
@@ -36,18 +40,25 @@ class Keep:
     """One owner's memory. ``via=`` is for the host program itself; hand agent code a ``bind`` handle instead."""
 
     def __init__(
-        self, name: str, ledger: Ledger, panel: Screening, settings: Settings, clock: Callable[[], datetime]
+        self,
+        name: str,
+        ledger: Ledger,
+        catalog: Catalog,
+        panel: Screening,
+        settings: Settings,
+        clock: Callable[[], datetime],
     ) -> None:
         self.name = name
         self.settings = settings
         self._ledger = ledger
         self._clock = clock
         policy = preset(settings.policy)
-        self._gate = Gate(ledger, panel, policy, settings, clock)
+        self._catalog = catalog
+        self._gate = Gate(ledger, catalog, panel, policy, settings, clock)
         self._reader = Reader(ledger, panel, policy, clock)
-        self._recaller = Recaller(ledger, self._reader, settings)
+        self._recaller = Recaller(ledger, catalog, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, settings, clock)
-        self.review = Review(ledger, self._gate, clock)
+        self.review = Review(ledger, catalog, self._gate, clock)
         self.audit = Audit(ledger)
 
     @classmethod
@@ -58,6 +69,7 @@ class Keep:
         home: str | Path | None = None,
         policy: str | None = None,
         settings: Settings | None = None,
+        embedder: Callable[[], Embedder | None] | None = None,
         clock: Callable[[], datetime] = now,
     ) -> Self:
         """Open the keep of that name, or create it with a fresh key; the whole store is verified first."""
@@ -70,7 +82,8 @@ class Keep:
         preset(chosen.policy)
         ledger = open_ledger(paths, checked, clock, busy_seconds=chosen.busy_seconds)
         try:
-            return cls(checked, ledger, LivePanel(paths), chosen, clock)
+            catalog = Catalog(ledger, embedder or partial(by_name, chosen.embedder))
+            return cls(checked, ledger, catalog, LivePanel(paths), chosen, clock)
         except BaseException:
             ledger.close()
             raise
@@ -133,7 +146,7 @@ class Keep:
             proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
             return self._gate.propose_deletion(memory, proposal)
         with self._ledger.writing() as entry:
-            delete(entry, sealed)
+            delete(entry, self._catalog, sealed)
             if memory.verified:
                 self.review.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
             entry.event("memory.deleted", memory=memory.id, by=channel.name, verified=memory.verified)
@@ -232,7 +245,7 @@ class Keep:
         ancestors = [memory_from(self._found(parent)) for parent in parents]
         origin = Origin(
             channel=channel.name,
-            principal=checked_text(principal, settings.field_cap) if principal is not None else None,
+            principal=principal_of(channel.name, principal),
             session=session_name(session) if session is not None else None,
             quote=checked_text(quote, settings.text_cap) if quote is not None else None,
             parents=tuple(memory.id for memory in ancestors),

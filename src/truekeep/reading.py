@@ -9,6 +9,9 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import fields_of
+from truekeep.influence import MemoryFacts, may_act
+from truekeep.influence import Reader as ForWhom
+from truekeep.origin import AGENT
 from truekeep.policy import Policy, blocking
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Ledger
@@ -16,6 +19,7 @@ from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing, utc_text
 
 UNVERIFIED = "unverified_record"
+READER = ForWhom()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +84,8 @@ class Reader:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
             return Shown(memory, text, blocked, may_act=False, why=why)
-        acts, why = _may_act(memory, now or self._clock())
-        return Shown(memory, fence.sanitised(memory.text), (), acts, why)
+        influence = may_act(facts_of(memory), READER, now or self._clock())
+        return Shown(memory, fence.sanitised(memory.text), (), influence.may_act, influence.why)
 
     def listed(self, *, after: int = 0, limit: int | None = None) -> list[Shown]:
         """Memories in the order in which they were stored; expired ones are left out."""
@@ -112,15 +116,18 @@ def is_expired(memory: Memory, now: datetime) -> bool:
     return memory.expires_at is not None and memory.expires_at <= now
 
 
-def _may_act(memory: Memory, now: datetime) -> tuple[bool, str]:
-    approval = memory.approval
-    if approval is not None and (approval.until is None or now < approval.until):
-        if approval.inform_only:
-            return False, f"{approval.by} approved it as background only."
-        return True, f"{approval.by} approved it."
-    if memory.standing is Standing.OWNER:
-        return True, "The owner said so."
-    return False, f"It came over the channel '{memory.origin.channel}' and nobody has confirmed it."
+def facts_of(memory: Memory) -> MemoryFacts:
+    """What the rule of influence may know about a memory that no rule in force blocks."""
+    return MemoryFacts(
+        standing=memory.standing,
+        principal=memory.origin.principal,
+        is_agents=memory.origin.channel == AGENT,
+        is_active=True,
+        is_verified=memory.verified,
+        is_blocked=False,
+        expires_at=memory.expires_at,
+        approval=memory.approval,
+    )
 
 
 def _safe(value: Any) -> Any:

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from truekeep.catalog import Catalog
 from truekeep.config import Settings
 from truekeep.reading import Reader, Shown, is_expired
+from truekeep.search import Hit
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Recalled, Standing
 
-_WORD = re.compile(r"\w+")
-_PAGE = 200
+_PAGE = 50
 
 
 class Recall(list[Recalled]):
     """The hits of a recall, best first, and how many were withheld for which reason."""
 
-    def __init__(self, hits: Iterable[Recalled] = (), withheld: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, hits: Iterable[Recalled] = (), withheld: Mapping[str, int] | None = None, degraded: str = ""
+    ) -> None:
         super().__init__(hits)
         self.withheld: dict[str, int] = dict(withheld or {})
+        self.degraded = degraded
+        """Why the search went by keywords alone, if the embedder could not be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,9 @@ class Query:
 class Recaller:
     """Answers queries from one keep."""
 
-    def __init__(self, ledger: Ledger, reader: Reader, settings: Settings) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, reader: Reader, settings: Settings) -> None:
         self._ledger = ledger
+        self._catalog = catalog
         self._reader = reader
         self._settings = settings
 
@@ -51,8 +56,10 @@ class Recaller:
         """The best k memories under the flood cap; ``influence_only`` filters before ranking is cut, not after."""
         withheld: Counter[str] = Counter()
         hits: list[Recalled] = []
+        if not any(mark.isalnum() for mark in query.text):
+            return Recall()
         flood = _FloodCap(query.k, self._settings.flood_share)
-        for score, shown in self._proposals(query):
+        for score, shown in self._proposals(query, flood, withheld):
             reason = _withheld(query, score, shown) or flood.admit(shown)
             if reason:
                 withheld[reason] += 1
@@ -60,25 +67,35 @@ class Recaller:
             hits.append(_recalled(score, shown))
             if len(hits) >= query.k:
                 break
-        return Recall(hits, withheld)
+        if query.influence_only and (left_out := self._catalog.hearsay_count()):
+            withheld["may_not_act"] += left_out
+        return Recall(hits, withheld, self._catalog.degraded)
 
-    def _proposals(self, query: Query) -> Iterator[tuple[float, Shown]]:
-        words = list(dict.fromkeys(_WORD.findall(query.text.casefold())))
-        offset = 0
+    def _proposals(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[tuple[float, Shown]]:
+        """Verified hits in order of their score, a page at a time until nothing more is related."""
+        seen, page = 0, max(_PAGE, 4 * query.k)
         while True:
-            with self._ledger.reading():
-                found = self._ledger.match(words, _PAGE, offset)
-                rows = self._ledger.at("memories", [seq for seq, _ in found])
-            memories = [(score, memory_from(rows[seq])) for seq, score in found if seq in rows]
-            page = [
-                (_score(score, memory, query), self._reader.shown(memory, query.now))
-                for score, memory in memories
-                if query.as_of is None or memory.as_of <= query.as_of
-            ]
-            yield from sorted(page, key=lambda hit: -hit[0])
-            if len(found) < _PAGE:
+            today = query.now.date()
+            found = self._catalog.search(query.text, seen + page, today=today, acting_only=query.influence_only)
+            yield from self._verified(query, found[seen:], flood, withheld)
+            if len(found) < seen + page:
                 return
-            offset += _PAGE
+            seen, page = len(found), page * 4
+
+    def _verified(
+        self, query: Query, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
+    ) -> Iterator[tuple[float, Shown]]:
+        by_place = {hit.seq: hit.score for hit in found}
+        rows = self._ledger.at("memories", list(by_place))
+        memories = [(by_place[seq], memory_from(sealed)) for seq, sealed in rows.items()]
+        scored = [(_score(score, memory, query), memory) for score, memory in memories]
+        for score, memory in sorted(scored, key=lambda hit: -hit[0]):
+            if query.as_of is not None and memory.as_of > query.as_of:
+                continue
+            if flood.is_full and self._catalog.is_hearsay(memory.seq):
+                withheld["flood_cap"] += 1
+                continue
+            yield score, self._reader.shown(memory, query.now)
 
 
 class _FloodCap:
@@ -86,6 +103,10 @@ class _FloodCap:
 
     def __init__(self, k: int, share: float) -> None:
         self._left = int(k * share)
+
+    @property
+    def is_full(self) -> bool:
+        return self._left <= 0
 
     def admit(self, shown: Shown) -> str | None:
         if shown.may_act or (shown.memory.standing is not Standing.HEARSAY and not shown.blocked):
@@ -104,8 +125,7 @@ def _withheld(query: Query, score: float, shown: Shown) -> str | None:
     return "below_min_score" if score < query.min_score else None
 
 
-def _score(keyword_score: float, memory: Memory, query: Query) -> float:
-    score = keyword_score / (1.0 + keyword_score)
+def _score(score: float, memory: Memory, query: Query) -> float:
     if query.half_life_days > 0:
         age = max(0.0, (query.now - memory.as_of).total_seconds() / 86_400)
         score *= 0.5 ** (age / query.half_life_days)

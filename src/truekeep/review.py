@@ -9,6 +9,7 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import checked_moment, checked_text
+from truekeep.catalog import Catalog
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate, retire
 from truekeep.origin import person_name
@@ -23,8 +24,9 @@ _REASON_CAP = 2_000
 class Review:
     """The review queue of one keep."""
 
-    def __init__(self, ledger: Ledger, gate: Gate, clock: Callable[[], datetime]) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, gate: Gate, clock: Callable[[], datetime]) -> None:
         self._ledger = ledger
+        self._catalog = catalog
         self._gate = gate
         self._clock = clock
 
@@ -66,7 +68,7 @@ class Review:
                 self._delete(entry, item)
                 verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=item.target, item_id=item.id)
             else:
-                memory = self._gate.admit_approved(entry, item, approval, item.memory)
+                memory = self._gate.admit_approved(entry, item, approval)
                 verdict = Verdict(Decision.ACCEPT, "approved", "Approved.", memory_id=memory.id, item_id=item.id)
             self._settle(entry, sealed, replace(item, state="approved", decided_by=by, decided_reason=reason))
             entry.event(
@@ -139,16 +141,16 @@ class Review:
         sealed = self._ledger.get("memories", item.target or "")
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
-        delete(entry, sealed)
+        delete(entry, self._catalog, sealed)
 
 
-def delete(entry: Entry, sealed: Sealed) -> None:
+def delete(entry: Entry, catalog: Catalog, sealed: Sealed) -> None:
     """Take a memory out of the keep, inside the caller's transaction. What was ours goes to history."""
     memory = memory_from(sealed)
     if sealed.verified:
         retire(entry, memory, "deleted")
     entry.remove("memories", sealed.row)
-    entry.unindex(sealed.row.seq)
+    catalog.discard(entry, sealed.row.seq)
 
 
 def item_as_dict(item: Item) -> dict[str, Any]:

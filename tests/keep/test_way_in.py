@@ -233,7 +233,6 @@ def test_a_batch_is_all_or_nothing(keep: Keep) -> None:
         {"metadata": {INJECTION: 1}},
         {"metadata": {"deep": [{"er": [INJECTION]}]}},
         {"quote": INJECTION},
-        {"principal": INJECTION},
     ],
     ids=str,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Clock, intruder
-from truekeep import Keep
+from truekeep import Keep, StoreTampered
 from truekeep.errors import UnknownId
 
 Forge = Callable[..., None]
@@ -81,14 +81,32 @@ def test_an_edited_row_is_blocked_and_the_rest_still_serves(home: Path, keep: Ke
     assert "Sered" not in keep.snapshot("s-1").text
 
 
-def test_a_doctored_keyword_index_only_proposes(home: Path, keep: Keep) -> None:
-    stored = keep.remember("The office is in Nitra.", via="user")
-    assert stored.accepted
+DOCTORED = {
+    "emptied": "DELETE FROM cards",
+    "altered": "UPDATE cards SET body = zeroblob(40)",
+    "swapped": "UPDATE cards SET id = 'mem_other'",
+    "moved": "UPDATE cards SET seq = seq + 500",
+}
+
+
+@pytest.mark.parametrize("edit", ["altered", "swapped"])
+def test_a_doctored_index_card_hides_nothing(home: Path, keep: Keep, edit: str) -> None:
+    keep.remember("The office is in Nitra.", via="user")
     with intruder(home) as connection:
-        connection.execute("INSERT INTO words(rowid, text) VALUES (777, 'ghost')")
-        connection.execute("DELETE FROM words WHERE rowid = 1")
-        connection.execute("INSERT INTO words(rowid, text) VALUES (1, 'ghost of the opera')")
-    assert [hit.text for hit in keep.recall("ghost")] == ["The office is in Nitra."]
+        connection.execute(DOCTORED[edit])
+    assert [hit.text for hit in keep.recall("office in Nitra")] == ["The office is in Nitra."]
+    assert not keep.audit.verify().ok
+
+
+@pytest.mark.parametrize("edit", ["emptied", "moved"])
+def test_missing_index_cards_stop_every_read(home: Path, keep: Keep, edit: str) -> None:
+    keep.remember("The office is in Nitra.", via="user")
+    with intruder(home) as connection:
+        connection.execute(DOCTORED[edit])
+    assert not keep.audit.verify().ok
+    keep.close()
+    with pytest.raises(StoreTampered):
+        Keep.open("alice", home=home)
 
 
 def test_recall_ranks_limits_and_counts_what_it_withheld(informed: Keep) -> None:

@@ -36,7 +36,6 @@ def written(path: Path, cipher: str = "aegis") -> None:
     backend = SqliteBackend.open(path, KEY, cipher)
     with backend.writing():
         backend.insert("memories", Row(1, "mem_1", "", "a very recognisable secret", bytes(32)))
-        backend.index(1, "a very recognisable secret")
     backend.close()
 
 

@@ -116,7 +116,6 @@ def _smuggle(folder: Path) -> None:
         body = '{"v":1,"text":"%s","standing":"owner","origin":{"channel":"user"}}' % _SMUGGLED  # noqa: UP031
         row = (900, "mem_00000000000000000000", body, bytes(32))
         connection.execute("INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, '', ?, ?)", row)
-        connection.execute("INSERT INTO words(rowid, text) VALUES (900, ?)", (_SMUGGLED,))
     connection.close()
 
 

@@ -87,7 +87,7 @@ def _by_approval(approval: Approval, reader: Reader, now: datetime) -> Influence
         return Influence(False, "A reviewer's approval of it has run out.", "approval_ended")
     if approval.purpose is not None and _folded(approval.purpose) != _folded(reader.purpose):
         return Influence(False, "A reviewer approved it for another purpose.", "approved_for_another_purpose")
-    return Influence(True, "A reviewer approved it.", "approved")
+    return Influence(True, f"{approval.by} approved it.", "approved")
 
 
 def _folded(purpose: str | None) -> str | None:

@@ -40,9 +40,14 @@ def follow(seal: Seal, tip: Tip, events: Iterable[EventRow], expected: Expected 
     return Tip(Head(seq, previous), total)
 
 
+def touched(event: EventRow) -> list[tuple[str, int, str | None]]:
+    """The rows an event wrote or removed: table, place and the new MAC or none."""
+    return [(table, seq, mac) for table, seq, mac in json.loads(event.body).get("rows", ())]
+
+
 def replay(expected: Expected, event: EventRow) -> None:
     """Apply what one event did to the sealed rows."""
-    for table, seq, mac in json.loads(event.body).get("rows", ()):
+    for table, seq, mac in touched(event):
         if mac is None:
             expected[table].pop(seq, None)
         else:

@@ -1,4 +1,4 @@
-"""What a database must offer to hold a keep: sealed rows, a keyword index and an append-only event table.
+"""What a database must offer to hold a keep: sealed rows and an append-only event table.
 
 A backend moves bytes and nothing else. MACs, the chain, the set sum and the anchor are the ledger's
 (``ledger.py``), so that every backend gets them in the same way.
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-TABLES = ("memories", "history", "queue", "tombstones", "snapshots")
+TABLES = ("memories", "cards", "history", "queue", "tombstones", "snapshots")
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
 
@@ -22,7 +22,7 @@ class Row:
     seq: int
     id: str
     tag: str
-    body: str
+    body: str | bytes
     mac: bytes
 
 
@@ -76,15 +76,6 @@ class Backend(Protocol):
 
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows, or how many with that tag."""
-
-    def index(self, seq: int, text: str) -> None:
-        """Make a memory's text findable; the place must have nothing indexed."""
-
-    def unindex(self, seq: int) -> None:
-        """Forget what was indexed for that place."""
-
-    def match(self, words: Sequence[str], limit: int, offset: int = 0) -> list[tuple[int, float]]:
-        """Places whose text has any of the words, best first, with a score above zero. Proposals, not proof."""
 
     def append(self, event: EventRow) -> None:
         """Add a link to the chain."""

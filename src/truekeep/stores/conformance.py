@@ -39,7 +39,8 @@ class BackendConformance(ABC):
     @pytest.mark.parametrize("table", TABLES)
     def test_a_row_comes_back_as_it_was_written(self, tmp_path: Path, table: str) -> None:
         """Text of any script, empty tags and every byte of the MAC survive."""
-        row = Row(1, "mem_1", "", 'žluťoučký кот 記憶 \u0000 "quoted"', bytes(range(32)))
+        body: str | bytes = 'žluťoučký кот 記憶 \u0000 "quoted"'
+        row = Row(1, "mem_1", "", bytes(range(256)) if table == "cards" else body, bytes(range(32)))
         with self.opened(tmp_path) as backend:
             with backend.writing():
                 backend.insert(table, row)
@@ -57,15 +58,13 @@ class BackendConformance(ABC):
             assert backend.last_event() == _event(1)
 
     def test_a_failed_transaction_leaves_nothing(self, tmp_path: Path) -> None:
-        """All or nothing: rows, index and events together."""
+        """All or nothing: rows and events together."""
         with self.opened(tmp_path) as backend:
             with pytest.raises(RuntimeError), backend.writing():
                 backend.insert("memories", _row(1))
-                backend.index(1, "a needle")
                 backend.append(_event(1))
                 raise RuntimeError
             assert backend.count("memories") == 0
-            assert backend.match(["needle"], 5) == []
             assert backend.last_event() is None
 
     def test_rows_are_replaced_and_removed_by_place(self, tmp_path: Path) -> None:
@@ -97,28 +96,6 @@ class BackendConformance(ABC):
             assert backend.count("queue", "open:web:a") == 2
             assert [row.seq for row in backend.tagged("queue", "open:web:a", 10)] == [1, 2]
             assert backend.count("queue") == 4
-
-    def test_search_finds_words_and_forgets_what_was_removed(self, tmp_path: Path) -> None:
-        """Best first; accents and case do not matter; nothing is found after it was taken out."""
-        with self.opened(tmp_path) as backend:
-            with backend.writing():
-                backend.index(1, "Ida drinks green tea")
-                backend.index(2, "the café opens at nine")
-                backend.index(3, "tea tea tea")
-            assert {seq for seq, _ in backend.match(["tea"], 5)} == {1, 3}
-            assert [seq for seq, _ in backend.match(["CAFE"], 5)] == [2]
-            assert all(score > 0 for _, score in backend.match(["tea", "cafe"], 5))
-            with backend.writing():
-                backend.unindex(3)
-            assert [seq for seq, _ in backend.match(["tea"], 5)] == [1]
-
-    @pytest.mark.parametrize("word", ['"', "a*", "NEAR(a b)", "-a", "text:a", "a OR", "^a", "(", "\\", "'; --", "\0"])
-    def test_search_syntax_in_a_query_is_only_text(self, tmp_path: Path, word: str) -> None:
-        """No query is an error."""
-        with self.opened(tmp_path) as backend:
-            with backend.writing():
-                backend.index(1, "nothing here")
-            assert backend.match([word], 5) == []
 
     def test_events_are_read_in_order(self, tmp_path: Path) -> None:
         """The chain can be walked from any link."""

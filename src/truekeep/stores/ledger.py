@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,6 +49,11 @@ class Ledger:
         self._expected = nothing_expected()
         self._changes = -1
         self._closed = False
+        self._watchers: list[Callable[[Iterable[EventRow]], None]] = []
+
+    def watch(self, watcher: Callable[[Iterable[EventRow]], None]) -> None:
+        """Be told of the events that this or another process added, after they were verified."""
+        self._watchers.append(watcher)
 
     # The way in
 
@@ -65,6 +70,7 @@ class Ledger:
             for event in entry.events:
                 replay(self._expected, event)
             self._tip = entry.tip
+            self._tell(entry.events)
             if entry.events:
                 self._anchor.advance(self._tip.head)
 
@@ -111,11 +117,6 @@ class Ledger:
         """How many rows there are, or how many with that tag."""
         with self.reading():
             return self._backend.count(table, tag)
-
-    def match(self, words: Sequence[str], limit: int, offset: int = 0) -> list[tuple[int, float]]:
-        """Places that a keyword search proposes, best first."""
-        with self.reading():
-            return self._backend.match(words, limit, offset)
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[EventRow]:
         """Events in order."""
@@ -180,6 +181,10 @@ class Ledger:
         current = self._expected[table].get(row.seq) == row.mac
         return Sealed(row, current and self._seal.holds(table, row))
 
+    def _tell(self, events: Iterable[EventRow]) -> None:
+        for watcher in self._watchers:
+            watcher(events)
+
     def _catch_up(self) -> None:
         """Verify what other processes added; a change that no event explains costs a full check."""
         changes = self._backend.changes()
@@ -188,8 +193,9 @@ class Ledger:
         newest = self._backend.last_event()
         if (newest.seq if newest else 0) < self._tip.head.seq:
             check_anchor(self._tip.head, None, newest.seq if newest else 0)
-        new_events = self._backend.events(after=self._tip.head.seq)
+        new_events = list(self._backend.events(after=self._tip.head.seq))
         self._tip = follow(self._seal, self._tip, new_events, self._expected)
+        self._tell(new_events)
         if any(self._backend.count(table) != len(self._expected[table]) for table in TABLES):
             self._verify_chain()
             self._verify_rows()
@@ -251,13 +257,15 @@ class Entry:
         self.tip = Tip(tip.head, tip.total)
         self.events: list[EventRow] = []
 
-    def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "") -> int:
-        """Add a row; returns its place."""
-        seq = self._backend.next_seq(table)
+    def put(
+        self, table: str, row_id: str, body: dict[str, Any] | bytes, tag: str = "", *, seq: int | None = None
+    ) -> int:
+        """Add a row, at the next place or at the one given; returns its place."""
+        seq = self._backend.next_seq(table) if seq is None else seq
         self._backend.insert(table, self._sealed_row(table, seq, row_id, tag, body))
         return seq
 
-    def replace(self, table: str, old: Row, body: dict[str, Any], tag: str = "") -> None:
+    def replace(self, table: str, old: Row, body: dict[str, Any] | bytes, tag: str = "") -> None:
         """Give the row at that place new content; its identity stays."""
         self._release(table, old.seq)
         self._backend.replace(table, self._sealed_row(table, old.seq, old.id, tag, body))
@@ -267,14 +275,6 @@ class Entry:
         self._release(table, row.seq)
         self._backend.remove(table, row.seq)
         self._touch(table, row.seq, None)
-
-    def index(self, seq: int, text: str) -> None:
-        """Make a memory's text findable."""
-        self._backend.index(seq, text)
-
-    def unindex(self, seq: int) -> None:
-        """Make a memory's text unfindable."""
-        self._backend.unindex(seq)
 
     def event(self, kind: str, **body: Any) -> None:
         """Close what was done since the last event under one link of the chain."""
@@ -293,12 +293,12 @@ class Entry:
         if self._touched:
             raise AssertionError("rows were changed without an event that names them")
 
-    def _sealed_row(self, table: str, seq: int, row_id: str, tag: str, body: dict[str, Any]) -> Row:
-        text = _encode(body)
-        mac = self._seal.mac(table, Row(seq, row_id, tag, text, b""))
+    def _sealed_row(self, table: str, seq: int, row_id: str, tag: str, body: dict[str, Any] | bytes) -> Row:
+        content = body if isinstance(body, bytes) else _encode(body)
+        mac = self._seal.mac(table, Row(seq, row_id, tag, content, b""))
         self.tip.total += self._seal.term(mac)
         self._touch(table, seq, mac)
-        return Row(seq, row_id, tag, text, mac)
+        return Row(seq, row_id, tag, content, mac)
 
     def _release(self, table: str, seq: int) -> None:
         # The sum holds what this keep wrote there, whatever the row says now; a foreign row has no share in it.

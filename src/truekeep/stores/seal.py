@@ -22,8 +22,8 @@ class Seal:
         """The MAC over a row's whole content, its identity, its table, its keep and its position."""
         sizes = f"{len(row.id)}\x1f{len(row.tag)}"
         head = f"{_FORMAT}\x1f{self._keys.keep_id}\x1f{table}\x1f{row.seq}\x1f{sizes}\x1f"
-        data = (head + row.id + row.tag + row.body).encode("utf-8", "surrogatepass")
-        return hmac.digest(self._keys.mac, data, "sha256")
+        body = row.body if isinstance(row.body, bytes) else row.body.encode("utf-8", "surrogatepass")
+        return hmac.digest(self._keys.mac, (head + row.id + row.tag).encode("utf-8", "surrogatepass") + body, "sha256")
 
     def holds(self, table: str, row: Row) -> bool:
         """Whether the row is exactly what this keep wrote at that place."""

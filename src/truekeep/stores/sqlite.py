@@ -71,7 +71,7 @@ def translated() -> Iterator[None]:
 
 
 class SqliteBackend:
-    """A keep in one SQLite file: WAL, synchronous=FULL, FTS5 in the same file."""
+    """A keep in one SQLite file: WAL, synchronous=FULL."""
 
     def __init__(self, connection: apsw.Connection, cipher: str) -> None:
         self._db = connection
@@ -166,25 +166,6 @@ class SqliteBackend:
         if tag is None:
             return int(self._db.execute(_SQL[table]["count"]).get)
         return int(self._db.execute(_SQL[table]["count_tag"], (tag,)).get)
-
-    def index(self, seq: int, text: str) -> None:
-        """Put a memory's text into the keyword index, at a place that has none."""
-        self._db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (seq, text))
-
-    def unindex(self, seq: int) -> None:
-        """Take a memory out of the keyword index."""
-        self._db.execute("DELETE FROM words WHERE rowid = ?", (seq,))
-
-    def match(self, words: Sequence[str], limit: int, offset: int = 0) -> list[tuple[int, float]]:
-        """BM25 over any of the words. Each is quoted, so FTS5 syntax in a query is only text."""
-        quoted = ['"' + word.replace('"', '""') + '"' for word in words if word and "\0" not in word]
-        if not quoted:
-            return []
-        found = self._db.execute(
-            "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid LIMIT ? OFFSET ?",
-            (" OR ".join(quoted), limit, offset),
-        )
-        return [(int(seq), float(score)) for seq, score in found]
 
     def append(self, event: EventRow) -> None:
         """Add a link to the chain."""

@@ -9,22 +9,23 @@ from truekeep.stores.base import TABLES
 
 _SEALED = """
 CREATE TABLE {table}(
-    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, body TEXT NOT NULL, mac BLOB NOT NULL
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, body {body} NOT NULL, mac BLOB NOT NULL
 ) STRICT;
 CREATE INDEX {table}_tag ON {table}(tag) WHERE tag <> '';
 """
+
+_BODIES = {"cards": "BLOB"}
 
 _EVENTS = """
 CREATE TABLE events(
     seq INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
     state BLOB NOT NULL, hash BLOB NOT NULL
 ) STRICT;
-CREATE VIRTUAL TABLE words USING fts5(
-    text, content='', contentless_delete=1, tokenize="porter unicode61 remove_diacritics 2"
-);
 """
 
-MIGRATIONS: tuple[str, ...] = ("".join(_SEALED.format(table=table) for table in TABLES) + _EVENTS,)
+MIGRATIONS: tuple[str, ...] = (
+    "".join(_SEALED.format(table=table, body=_BODIES.get(table, "TEXT")) for table in TABLES) + _EVENTS,
+)
 """One script for each schema version, in order. A released one is never edited; changes are appended."""
 
 

@@ -1,0 +1,184 @@
+"""The catalogue: what recall searches. Index cards and vectors of one keep, following every write of any process.
+
+A card is a sealed row beside its memory. A memory whose card is missing or altered is described anew from its
+verified text, so that a doctored index can hide nothing; and hits are only proposals, which the reader verifies.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from typing import TYPE_CHECKING
+
+from truekeep.embed import Embedder, EmbedderError
+from truekeep.search import Entry as IndexEntry
+from truekeep.search import Hit, Index, describe, pack, passage
+from truekeep.stores.audit import touched
+from truekeep.stores.base import EventRow
+from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.records import memory_from
+from truekeep.types import Memory, Standing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_LENGTH = struct.Struct("<I")
+_log = logging.getLogger("truekeep.catalog")
+
+
+class Catalog:
+    """Embeds, files and finds the memories of one keep."""
+
+    def __init__(self, ledger: Ledger, load_embedder: Callable[[], Embedder | None]) -> None:
+        self._ledger = ledger
+        self._load_embedder = load_embedder
+        self._embedder: Embedder | None = None
+        self._lock = threading.RLock()
+        self._index: Index | None = None
+        self._standings: dict[int, str] = {}
+        self._dirty: set[int] = set()
+        self.degraded = ""
+        """Why recall goes by keywords alone, if the embedder could not be used."""
+        ledger.watch(self._note)
+
+    # Filing
+
+    def vectors(self, memories: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """The vectors of texts that are about to be stored; an embedder that fails costs no write."""
+        embedder = self._ready()
+        if embedder is None or not memories:
+            return [None] * len(memories)
+        try:
+            return list(embedder.embed([passage(text, None) for text in memories], "passage"))
+        except EmbedderError as error:
+            self._degrade(error)
+            return [None] * len(memories)
+
+    def file(self, entry: Entry, memory: Memory, seq: int, vector: NDArray[np.float32] | None) -> None:
+        """Write the card of a memory, inside the writer's transaction."""
+        model = self._embedder.model_id if self._embedder and vector is not None else ""
+        entry.put("cards", memory.id, _body(memory, vector), model, seq=seq)
+
+    def discard(self, entry: Entry, seq: int) -> None:
+        """Remove the card of a memory, inside the writer's transaction."""
+        for sealed in self._ledger.at("cards", [seq]).values():
+            entry.remove("cards", sealed.row)
+
+    # Finding
+
+    def search(
+        self, question: str, k: int, *, today: date, acting_only: bool = False, explain: bool = False
+    ) -> list[Hit]:
+        """The best ``k`` places for a question, best first. Proposals: the reader verifies and decides."""
+        import numpy as np  # noqa: PLC0415 - loaded with the index, not with the keep
+
+        with self._ledger.reading(), self._lock:
+            index = self._current()
+            acting = np.array(sorted(seq for seq, tag in self._standings.items() if may_be_acting(tag)), dtype=np.int64)
+        allow = acting if acting_only else None
+        query = index.understand(question, today=today, allow=allow)
+        vector = self._question_vector(query.meaning)
+        return index.search(query, k, vector=vector, allow=allow, prefer=acting, explain=explain)
+
+    def is_hearsay(self, seq: int) -> bool:
+        """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
+        return not may_be_acting(self._standings.get(seq, ""))
+
+    def hearsay_count(self) -> int:
+        """How many memories a search among what may act leaves out from the start."""
+        return sum(not may_be_acting(tag) for tag in self._standings.values())
+
+    def _question_vector(self, meaning: str) -> NDArray[np.float32] | None:
+        embedder = self._ready()
+        if embedder is None or not meaning.strip():
+            return None
+        try:
+            vector: NDArray[np.float32] = embedder.embed([meaning], "query")[0]
+        except EmbedderError as error:
+            self._degrade(error)
+            return None
+        return vector
+
+    def _ready(self) -> Embedder | None:
+        with self._lock:
+            if self._embedder is None and not self.degraded:
+                try:
+                    self._embedder = self._load_embedder()
+                except EmbedderError as error:
+                    self._degrade(error)
+        return self._embedder
+
+    def _degrade(self, error: EmbedderError) -> None:
+        self.degraded = str(error)
+        _log.warning("embedder failed, recall goes by keywords", extra={"code": error.code})
+
+    # Following
+
+    def _note(self, events: Iterable[EventRow]) -> None:
+        if self._index is not None:
+            places = {seq for event in events for table, seq, _ in touched(event) if table in ("memories", "cards")}
+            with self._lock:
+                self._dirty |= places
+
+    def _current(self) -> Index:
+        if self._index is None:
+            embedder = self._ready()
+            self._index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
+            self._take_in(self._ledger.all("memories"), self._ledger.all("cards"))
+        elif self._dirty:
+            places, self._dirty = sorted(self._dirty), set()
+            memories = self._ledger.at("memories", places)
+            self._index.remove(seq for seq in places if seq not in memories)
+            for seq in places:
+                self._standings.pop(seq, None)
+            self._take_in(memories.values(), self._ledger.at("cards", places).values())
+        return self._index
+
+    def _take_in(self, memories: Iterable[Sealed], cards: Iterable[Sealed]) -> None:
+        known = {sealed.row.seq: sealed for sealed in cards if sealed.verified}
+        entries = list(self._entries(memories, known))
+        if self._index is not None:
+            self._index.load(entries)
+
+    def _entries(self, memories: Iterable[Sealed], cards: dict[int, Sealed]) -> Iterator[IndexEntry]:
+        model = self._index.model_id if self._index else None
+        for sealed in memories:
+            seq = sealed.row.seq
+            card = cards.get(seq)
+            self._standings[seq] = sealed.row.tag if sealed.verified else ""
+            if card is None or card.row.id != sealed.row.id:
+                yield IndexEntry(seq, _describe(memory_from(sealed)))
+                continue
+            described, vector = _unpacked(card.row.body)
+            yield IndexEntry(seq, described, vector if card.row.tag == model else None)
+
+
+def standing_tag(memory: Memory) -> str:
+    """The tag of a memory's row: its standing, and whether a person approved it."""
+    return f"{memory.standing.label}{'+' if memory.approval else ''}"
+
+
+def may_be_acting(tag: str) -> bool:
+    """Whether a memory with that tag could act at all; the rule of influence decides whether it does."""
+    return tag.endswith("+") or tag in (Standing.OWNER.label, Standing.ENROLLED.label)
+
+
+def _describe(memory: Memory) -> bytes:
+    return describe(memory.text, thread=memory.origin.session, day=memory.as_of.date()).to_bytes()
+
+
+def _body(memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
+    card = _describe(memory)
+    return _LENGTH.pack(len(card)) + card + (pack(vector) if vector is not None else b"")
+
+
+def _unpacked(body: str | bytes) -> tuple[bytes, bytes | None]:
+    if not isinstance(body, bytes) or len(body) < _LENGTH.size:
+        return b"", None
+    (length,) = _LENGTH.unpack_from(body)
+    card, vector = body[_LENGTH.size : _LENGTH.size + length], body[_LENGTH.size + length :]
+    return card, vector or None
