@@ -65,6 +65,12 @@ def language(name: str) -> Language:
 
 
 @cache
+def function_words() -> frozenset[str]:
+    """The function words of all languages."""
+    return frozenset(word for name in NAMES for word in language(name).roles)
+
+
+@cache
 def _votes() -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
     for index, name in enumerate(NAMES):

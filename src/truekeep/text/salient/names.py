@@ -73,7 +73,9 @@ def _name(tokens: list[Token], place: int, end: int, language: Language) -> Sali
     telling = end - place > 1 or tokens[place].text.endswith(("'s", "s'")) or not tokens[place].text[1:].islower()
     sure = (telling or not begins) and language.name not in _CAPITAL_NOUNS
     span = (tokens[place].start, tokens[end - 1].end)
-    return Salient(Kind.NAME, " ".join(words), span, sure=sure)
+    # "Pay Northwind" may be a firm, or Northwind after a verb that begins the sentence.
+    also = (" ".join(words[1:]),) if begins and len(words) > 1 else ()
+    return Salient(Kind.NAME, " ".join(words), span, also=also, sure=sure)
 
 
 def bare_word(low: str) -> str:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 
 from truekeep.text.fold import fold
+from truekeep.text.lexicon import confusables
 from truekeep.text.view import Edit, View, rewrite
 
 _CLUSTER = re.compile(r"[^\x00-\x7f]|[!-~][\u0300-\u036f]")
@@ -70,5 +71,5 @@ _NOT_WORD = re.compile(r"[\W_]+")
 def loose(value: str) -> str:
     """A spelling shared by everything that could be a disguise of the value; never used as proof."""
     if not value.isascii():
-        value = fold(View("raw", value)).text
+        value = "".join(confusables().mixed.get(char, char) for char in fold(View("raw", value)).text)
     return _NOT_WORD.sub("", value.casefold()).translate(_LOOK)

@@ -1,0 +1,233 @@
+"""Trace one wanted value to where this session could have got it, the best source first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+
+from truekeep.action.arguments import Leaf
+from truekeep.action.freshness import is_stale
+from truekeep.action.index import Hit, Segment, Source, ValueIndex
+from truekeep.action.kinds import answers, looks_like_year
+from truekeep.action.model import Evidence, Provenance
+from truekeep.action.requests import tables
+from truekeep.action.settings import ActionSettings, Grant
+from truekeep.action.subject import Context, conflicts, is_about
+from truekeep.action.wanted import Wanted, words_of
+from truekeep.text.language import read_table
+from truekeep.text.lexemes import lexeme
+from truekeep.text.salient import Kind
+
+_MOST_CHECKED = 256
+_SENTENCE = re.compile(r"[.!?;\n]+")
+_UNTELLING_NAMES = frozenset({"is", "the", "use", "enable", "enabled", "flag", "do", "with", "should", "be", "to", "a"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call while it is traced: what was asked, by whom it is covered, and what it is about."""
+
+    settings: ActionSettings
+    evidence: Evidence
+    verbs: frozenset[str]
+    focus: tuple[Segment, ...]
+    """The owner's requests that this call answers."""
+    context: Context
+    grant: Grant | None = None
+    pointed: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a value came from."""
+
+    provenance: Provenance
+    memory_id: str | None = None
+
+
+def find(want: Wanted, leaf: Leaf, call: Call) -> Found:
+    """The best source of a wanted value."""
+    if call.grant is not None and _is_granted(leaf, call.grant):
+        return Found(Provenance.OPERATOR)
+    if _owner_said(want, call):
+        return Found(Provenance.OWNER)
+    remembered = _remembered(want, call)
+    if remembered is not None:
+        return remembered
+    seen = {_points_at(source, call) for source in _heard(want, leaf, call, call.evidence.observed)}
+    if True in seen:
+        return Found(Provenance.DOCUMENT)
+    if seen or next(_heard(want, leaf, call, call.evidence.hearsay), None) is not None:
+        return Found(Provenance.HEARSAY)
+    return Found(Provenance.COMPUTED)
+
+
+def _is_granted(leaf: Leaf, grant: Grant) -> bool:
+    """A grant proves the values it lists; a limit only bounds them."""
+    allowed = grant.arguments.get(leaf.path)
+    return allowed is not None and allowed.most is None and allowed.covers(leaf.value)
+
+
+def _owner_said(want: Wanted, call: Call) -> bool:
+    owner = call.evidence.owner
+    if want.is_choice:
+        return any(_chooses(segment, want) for segment in _choice_segments(want, owner))
+    if want.passage:
+        return _said_all(want.passage, owner)
+    hits = list(islice(_exact(want, owner), _MOST_CHECKED))
+    usable = [h for h in hits if not h.segment.is_negated and not h.segment.is_history and _fits(want, h, call)]
+    if any(hit.segment in call.focus for hit in usable):
+        return True
+    if _focus_answers(want, call):
+        # The request itself gives a value of this kind, so one from elsewhere was not what was asked for.
+        return False
+    return any(not conflicts(hit.segment, call.context) for hit in usable)
+
+
+def _fits(want: Wanted, hit: Hit, call: Call) -> bool:
+    if hit.salient is None:
+        return True
+    if looks_like_year(hit.salient.value) and hit.salient.kind is Kind.NUMBER and want.role == "amount":
+        return hit.segment in call.focus and not hit.salient.unit
+    return answers(want.role, hit.salient, strictly=False)
+
+
+def _focus_answers(want: Wanted, call: Call) -> bool:
+    if not want.role:
+        return False
+    return any(
+        answers(want.role, value, strictly=False) and (value.kind is not Kind.NAME or value.sure)
+        for segment in call.focus
+        for value in segment.values
+    )
+
+
+def _exact(want: Wanted, index: ValueIndex) -> Iterator[Hit]:
+    for key in want.keys:
+        yield from index.find(key)
+    for segment in index.phrase(want.words):
+        yield Hit(segment)
+
+
+def _said_all(passage: str, owner: ValueIndex) -> bool:
+    """Whether every sentence of a longer text was said by the owner in just these words."""
+    rows = [words_of(part) for part in _SENTENCE.split(passage)]
+    return all(next(owner.phrase(row), None) is not None for row in rows if row)
+
+
+def _remembered(want: Wanted, call: Call) -> Found | None:
+    """A memory that may act and speaks of the same subject, fresh if there is one."""
+    stale: Found | None = None
+    if want.passage:
+        return None
+    hits = _choice_hits(want, call.evidence.memories) if want.is_choice else _exact(want, call.evidence.memories)
+    for hit in islice(hits, _MOST_CHECKED):
+        if not want.is_choice and not _proves(want, hit, call):
+            continue
+        trust = call.evidence.trust(hit.segment.source)
+        if trust is None or not trust.may_act:
+            continue
+        if not is_stale(hit, trust, call.evidence.now, call.settings):
+            return Found(Provenance.MEMORY, hit.segment.source)
+        stale = stale or Found(Provenance.STALE, hit.segment.source)
+    return stale
+
+
+def _proves(want: Wanted, hit: Hit, call: Call) -> bool:
+    segment = hit.segment
+    if segment.is_negated or segment.is_history:
+        return False
+    if hit.salient is not None and not answers(want.role, hit.salient, strictly=True):
+        return False
+    return is_about(segment, call.context, want.words if hit.salient is None else ())
+
+
+def _choice_hits(want: Wanted, index: ValueIndex) -> Iterator[Hit]:
+    return (Hit(segment) for segment in _choice_segments(want, index) if _chooses(segment, want))
+
+
+def _choice_segments(want: Wanted, index: ValueIndex) -> Iterator[Segment]:
+    telling = [word for word in want.words if word not in _UNTELLING_NAMES and len(word) > 2]
+    if not telling:
+        return iter(())
+    first, *others = telling
+    found = index.beginning(first)
+    return (segment for segment in found if all(_begins(word, segment) for word in others))
+
+
+def _begins(word: str, segment: Segment) -> bool:
+    start = word[:5]
+    return any(said.startswith(start) for said in segment.order)
+
+
+def _chooses(segment: Segment, want: Wanted) -> bool:
+    """Whether a sentence affirms or denies the argument's name the way the value does."""
+    denies = bool((tables().denying - set(want.words)) & segment.words) or any(
+        value.kind is Kind.BOOLEAN and value.value == "false" for value in segment.values
+    )
+    return (segment.is_negated != denies) != want.choice
+
+
+def _heard(want: Wanted, leaf: Leaf, call: Call, index: ValueIndex) -> Iterator[Source]:
+    """The hearsay sources that a value could have come from."""
+    for segment in islice(_heard_segments(want, leaf, call, index), _MOST_CHECKED):
+        yield index.sources[segment.source]
+
+
+def _heard_segments(want: Wanted, leaf: Leaf, call: Call, index: ValueIndex) -> Iterator[Segment]:
+    if want.is_choice:
+        yield from (segment for segment in _choice_segments(want, index) if _chooses(segment, want))
+        return
+    for key in want.loose_keys:
+        if key.startswith("loosehost:") and _is_known_host(want, call):
+            continue
+        for hit in islice(index.find(key), _MOST_CHECKED):
+            telling = want.is_telling and not key.startswith(("amount:", "number:"))
+            if telling or _is_related(hit.segment, leaf, call):
+                yield hit.segment
+    if want.words and not want.passage:
+        segments = islice(index.phrase(want.words), _MOST_CHECKED)
+        yield from (segment for segment in segments if _is_related(segment, leaf, call))
+    if want.passage:
+        yield from index.copies(want.passage)
+
+
+def _is_known_host(want: Wanted, call: Call) -> bool:
+    """A host that the owner or a higher memory also uses, such as a mail provider, gives nobody away."""
+    hosts = [key for key in want.keys if key.startswith("host:")]
+    return any(key in call.evidence.owner or key in call.evidence.memories for key in hosts)
+
+
+def _is_related(segment: Segment, leaf: Leaf, call: Call) -> bool:
+    """Whether a sentence speaks of the action, the argument or a party of the call."""
+    words = segment.words
+    named = {*leaf.name_words, *(lexeme(word) for word in leaf.name_words)} - _UNTELLING_NAMES
+    return bool(words & (call.verbs | named)) or any(party <= words for party in call.context.parties if party)
+
+
+@cache
+def _pointing() -> dict[str, frozenset[str]]:
+    return {channel: frozenset(words) for channel, words in read_table("actions", "pointing.toml").items()}
+
+
+def _points_at(source: Source, call: Call) -> bool:
+    """Whether the owner pointed at what came in there: by its kind, its site or its sender."""
+    key = (source.channel, source.principal)
+    if key not in call.pointed:
+        call.pointed[key] = _was_pointed_at(source, call.evidence.owner)
+    return call.pointed[key]
+
+
+def _was_pointed_at(source: Source, owner: ValueIndex) -> bool:
+    if source.channel == "paste":
+        return True
+    nouns = _pointing().get(source.channel, frozenset({source.channel}))
+    if any(f"word:{noun}" in owner for noun in nouns):
+        return True
+    if not source.principal:
+        return False
+    label = source.principal.partition(".")[0]
+    return f"host:{source.principal}" in owner or (len(label) > 3 and f"word:{label}" in owner)
