@@ -180,3 +180,51 @@ def test_forgetting_leaves_a_tombstone_that_can_be_lifted(keep: Keep) -> None:
     assert keep.review.lift("The office is in Nitra.", by="alice", reason="it is true after all")
     assert keep.remember("The office is in Nitra.", via="user").accepted
     assert keep.audit.verify().ok
+
+
+RULE = """
+title: Mentions of the blue heron
+id: blue_heron
+description: A rule that an operator adds later.
+status: stable
+maturity: stable
+severity: high
+schema_version: "1.0"
+tags: {category: prompt-injection, threat: prompt-injection, scope: strict}
+agent_source: {type: memory_access}
+detection:
+  conditions:
+    - {field: content, operator: regex, value: '(?i)\\bblue heron\\b'}
+  condition: any
+response: {actions: [block]}
+test_cases:
+  true_positives: [{input: "the blue heron is here", expected: triggered}]
+  true_negatives: [{input: "a heron", expected: not_triggered}]
+"""
+
+
+def test_a_rule_added_later_blocks_old_rows_on_the_next_read_without_touching_them(
+    home: Path, keep: Keep, tmp_path: Path
+) -> None:
+    from truekeep.rules.registry import Registry, write_registry
+
+    stored = keep.remember("We met at the blue heron cafe.", via="user").memory_id
+    keep.remember("The office is in Nitra.", via="user")
+    before = keep.snapshot("s-1")
+    assert stored
+    with intruder(home) as connection:
+        rows = connection.execute("SELECT * FROM memories").fetchall()
+    (tmp_path / "heron.yaml").write_text(RULE)
+    write_registry(home, Registry().with_source(tmp_path / "heron.yaml", "enforce"))
+    entry = keep.get_memory(stored)
+    assert (entry["blocked"], entry["block_reason"], entry["may_act"]) == (True, ["blue_heron"], False)
+    assert keep.recall("where did we meet", influence_only=True) == []
+    assert keep.snapshot("s-1").text == before.text
+    assert keep.snapshot("s-1").stale is True
+    assert "heron cafe" not in keep.snapshot("s-1", refresh=True).text
+    assert keep.snapshot("s-1").stale is False
+    assert not keep.remember("Another blue heron.", via="user").accepted
+    with intruder(home) as connection:
+        assert connection.execute("SELECT * FROM memories").fetchall() == rows
+    write_registry(home, Registry())
+    assert keep.get_memory(stored)["blocked"] is False

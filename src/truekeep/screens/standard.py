@@ -10,13 +10,15 @@ from pathlib import Path
 from truekeep import __version__
 from truekeep.config import Paths
 from truekeep.errors import UnknownScope
-from truekeep.rules import Engine, builtin
+from truekeep.rules import Engine, active
+from truekeep.rules.registry import FILE, read_registry
 from truekeep.screens import default_screens
 from truekeep.screens.panel import Panel
 from truekeep.screens.rules import RuleScreen
 from truekeep.types import Finding, Standing
 
 SCOPES = ("relaxed", "strict")
+Stamp = tuple[tuple[int, int] | None, ...]
 
 
 class LivePanel:
@@ -24,7 +26,7 @@ class LivePanel:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self._stamp: object = None
+        self._stamp: Stamp | None = None
         self._panel = self._current()
 
     @property
@@ -61,9 +63,24 @@ def _panel(engine: Engine, scope: str) -> Panel:
 
 
 @cache
-def _engine(config: Path, cache_dir: Path, _stamp: object) -> Engine:
-    return Engine(builtin().rules, cache_dir=cache_dir)
+def _engine(config: Path, cache_dir: Path, _stamp: Stamp) -> Engine:
+    return Engine(active(config).rules, cache_dir=cache_dir)
 
 
-def stamp(config: Path) -> object:
-    return 0
+def stamp(config: Path) -> Stamp:
+    """What changes when the operator adds, changes or removes rules; cheap enough to ask on every call."""
+    own = _file_stamp(config / FILE)
+    return (own, *(_file_stamp(path) for path in _sources(config, own)))
+
+
+@cache
+def _sources(config: Path, _own: tuple[int, int] | None) -> tuple[Path, ...]:
+    return tuple(source.path for source in read_registry(config).sources)
+
+
+def _file_stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
