@@ -28,6 +28,8 @@ class Message:
     at: datetime
     role: str = ""
     principal: str | None = None
+    is_dated: bool = True
+    """Whether ``at`` is when it was said. Where nobody knows, "tomorrow" stays "tomorrow"."""
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:

@@ -155,6 +155,7 @@ def _message_dict(message: Message) -> dict[str, Any]:
         "at": utc_text(message.at),
         "role": message.role,
         "principal": message.principal,
+        "is_dated": message.is_dated,
     }
 
 
@@ -166,6 +167,7 @@ def _message(members: Mapping[str, Any]) -> Message:
         at=utc_moment(members["at"]),
         role=members["role"],
         principal=members["principal"],
+        is_dated=members["is_dated"],
     )
 
 

@@ -72,7 +72,7 @@ def _clause(shown: str, sentence: str, start: int, end: int, grammar: Grammar, f
         return Clause(start, end, kind)
     if any(pattern.match(sentence[start:end].replace("\u2019", "'")) for pattern in grammar.exact):
         return Clause(start, end, "fact")
-    kind = _implied_kind(piece, grammar) if first_person else None
+    kind = _implied_kind(piece, grammar) if first_person or _opens_with_verb(piece, grammar) else None
     return None if kind is None else Clause(start, end, kind, implied=True)
 
 
@@ -83,6 +83,11 @@ def _implied_kind(piece: str, grammar: Grammar) -> str | None:
     subject = next(iter(grammar.subject))
     glue = " " if grammar.spaced and not subject.endswith("'") else ""
     return grammar.kind_of(f"{subject}{glue}{piece}")
+
+
+def _opens_with_verb(piece: str, grammar: Grammar) -> bool:
+    """Whether a hasty writer left the pronoun out: "bin Veganerin"."""
+    return grammar.may_drop_subject and piece.split(" ", 1)[0] in grammar.forms
 
 
 def _speaks(piece: str, grammar: Grammar) -> bool:

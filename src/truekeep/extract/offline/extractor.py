@@ -43,7 +43,7 @@ def _of_message(message: Message, grammar: Grammar, speaker: str | None) -> Iter
         sentence = message.text[start:end]
         for clause in statements(sentence, grammar):
             quote = sentence[clause.start : clause.end]
-            dates = date_edits(quote, grammar, message.at.date())
+            dates = date_edits(quote, grammar, message.at.date()) if message.is_dated else []
             text = grounded(quote, grammar, speaker, dates, kind=clause.kind, implied=clause.implied)
             if len(text) <= MAX_TEXT:
                 yield Statement(text, quote, message.id, clause.kind)

@@ -46,6 +46,7 @@ class Grammar:
     dative: Mapping[str, Any]
     past_auxiliary: str | None
     drops_subject: bool
+    may_drop_subject: bool
     splits_apostrophes: bool
     spaced: bool
     dates: Mapping[str, Any]
@@ -87,6 +88,7 @@ def grammar(name: str) -> Grammar:
         dative=table.get("dative", {}),
         past_auxiliary=table.get("past_auxiliary"),
         drops_subject=table.get("drops_subject", False),
+        may_drop_subject=table.get("may_drop_subject", False),
         splits_apostrophes=table.get("splits_apostrophes", False),
         spaced=table.get("spaced", True),
         dates=table["dates"],
