@@ -1,0 +1,180 @@
+"""Tell an owner's own words from what was pasted into a message.
+
+A user who pastes a poisoned page or mail has not said what it says. What is recognised as somebody else's is cut
+out of the message; the rest is what the owner said.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate
+
+from truekeep.text import folded
+from truekeep.text.language import read_table
+
+_WORD = re.compile(r"[^\W_]+")
+_RUN = 5
+_SHORT_TEXT = 80
+_LONG_LEAD = 200
+_MOST_LINES = 400
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{24,})[\"”“»]", re.DOTALL)
+_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_HEADER = re.compile(r"\s{0,3}\**([^\W\d][\w-]{0,20})\**\s{0,2}:\s")
+_QUOTE_LINE = re.compile(r"\s{0,3}[>|]")
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_STRUCTURE = re.compile(r"\s{0,3}(?:#{1,6}\s|\d{1,2}(?:\.\d{1,2})*[.)]\s|[-*\u2022\u2013]\s|\|.*\|)")
+# Nobody types these; they come with text that was copied, or that hides something.
+_UNTYPED = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e0fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Signs:
+    headers: frozenset[str]
+    roles: frozenset[str]
+    forwards: tuple[str, ...]
+    wrote: tuple[str, ...]
+    announces: tuple[str, ...]
+    furniture: tuple[str, ...]
+
+
+@cache
+def _signs() -> _Signs:
+    table = read_table("quote", "paste.toml")
+    return _Signs(
+        frozenset(table["headers"]),
+        frozenset(table["roles"]),
+        *(tuple(table[name]) for name in ("forwards", "wrote", "announces", "furniture")),
+    )
+
+
+@dataclass(slots=True)
+class SeenTexts:
+    """What a session took in, kept as runs of words, so that a copy is recognised in a later message."""
+
+    _runs: set[int] = field(default_factory=set)
+    _short: set[str] = field(default_factory=set)
+
+    def add(self, text: str) -> None:
+        """Remember a text that was observed."""
+        words = _WORD.findall(folded(text))
+        self._runs.update(hash(tuple(words[i : i + _RUN])) for i in range(len(words) - _RUN + 1))
+        for line in text.splitlines() or [text]:
+            if len(line) <= _SHORT_TEXT and (words := _WORD.findall(folded(line))):
+                self._short.add(" ".join(words))
+
+    def copied(self, text: str) -> list[tuple[int, int]]:
+        """The spans of a text that stand in what was observed: runs of five words, or a whole short text."""
+        found = [(m.start(), m.end(), folded(m[0])) for m in _WORD.finditer(text)]
+        words = [word for _, _, word in found]
+        if " ".join(words) in self._short and len(words) > 1:
+            return [(0, len(text))]
+        spans: list[tuple[int, int]] = []
+        for place in range(len(words) - _RUN + 1):
+            if hash(tuple(words[place : place + _RUN])) in self._runs:
+                spans.append((found[place][0], found[place + _RUN - 1][1]))
+        return spans
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A message taken apart: what the owner said, what was pasted, and by which signs that was seen."""
+
+    own: str
+    pasted: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
+
+
+def split_paste(text: str, seen: SeenTexts | None = None) -> Parts:
+    """The owner's own words and the pasted ones. In doubt a passage counts as pasted."""
+    if _UNTYPED.search(text):
+        return Parts("", (text,), ("untyped_characters",))
+    cuts: list[tuple[int, int, str]] = [(start, end, "observed") for start, end in (seen.copied(text) if seen else ())]
+    cuts += [(*match.span(), "fence") for match in _FENCE.finditer(text)]
+    cuts += [(*match.span(), "quotation") for match in _QUOTED.finditer(text)]
+    cuts += _by_lines(text)
+    if not cuts:
+        return Parts(text)
+    return _cut(text, sorted(cuts))
+
+
+def _cut(text: str, cuts: list[tuple[int, int, str]]) -> Parts:
+    own: list[str] = []
+    pasted: list[str] = []
+    done = 0
+    for start, end, _ in cuts:
+        if end <= done:
+            continue
+        if start > done:
+            own.append(text[done:start])
+            pasted.append(text[start:end])
+        elif pasted:
+            pasted[-1] += text[done:end]
+        else:
+            pasted.append(text[start:end])
+        done = end
+    own.append(text[done:])
+    signs = tuple(sorted({sign for _, _, sign in cuts}))
+    return Parts("\n".join(part for part in own if part.strip()), tuple(pasted), signs)
+
+
+def _by_lines(text: str) -> list[tuple[int, int, str]]:
+    """Quoted lines one by one; from a mail header, a forward or an announcement on, all that follows."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) >= _MOST_LINES:
+        return [(0, len(text), "document")]
+    starts = [0, *accumulate(len(line) for line in lines)][: len(lines)]
+    cuts = [
+        (start, start + len(line), "quoted_lines")
+        for start, line in zip(starts, lines, strict=True)
+        if _QUOTE_LINE.match(line)
+    ]
+    for place, line in enumerate(lines):
+        sign = _begins_foreign(lines, place, line)
+        if sign:
+            start = starts[place] + (len(line) if sign == "announced" else 0)
+            if start < len(text):
+                return [*cuts, (start, len(text), sign)]
+    return cuts + _document(text, lines, starts)
+
+
+def _begins_foreign(lines: list[str], place: int, line: str) -> str:
+    low = folded(line)
+    signs = _signs()
+    if any(mark in low for mark in signs.forwards) or low.endswith(signs.wrote):
+        return "forwarded"
+    name = _HEADER.match(line)
+    if name and name[1].casefold() in signs.roles:
+        return "roles"
+    if name and name[1].casefold() in signs.headers and _headers_near(lines, place) >= 2:
+        return "mail_headers"
+    has_more = any(rest.strip() for rest in lines[place + 1 :])
+    if has_more and len(low) <= _LONG_LEAD and (low.endswith(":") or _announces(low, lines, place)):
+        return "announced"
+    return ""
+
+
+def _headers_near(lines: list[str], place: int) -> int:
+    near = (_HEADER.match(line) for line in lines[place : place + 6])
+    return sum(match is not None and match[1].casefold() in _signs().headers for match in near)
+
+
+def _announces(low: str, lines: list[str], place: int) -> bool:
+    """An announcement is followed by a break, not by the rest of the owner's sentence."""
+    blank_follows = place + 1 < len(lines) and not lines[place + 1].strip()
+    return blank_follows and any(mark in low for mark in _signs().announces)
+
+
+def _document(text: str, lines: list[str], starts: list[int]) -> list[tuple[int, int, str]]:
+    """A text with the furniture of a document is a copy, but for a short lead of the owner's own."""
+    low = folded(text)
+    kinds = sum(mark in low for mark in _signs().furniture)
+    kinds += len(_MARKUP.findall(text)) >= 2
+    kinds += sum(_STRUCTURE.match(line) is not None for line in lines) >= 4
+    kinds += len(text) > 1_500
+    if kinds < 2:
+        return []
+    blank = next((place for place, line in enumerate(lines) if place and not line.strip()), None)
+    lead = starts[blank] if blank is not None and starts[blank] <= _LONG_LEAD else 0
+    return [(lead, len(text), "document")]

@@ -1,0 +1,257 @@
+"""Prove that a memory extracted from a conversation is what the owner said.
+
+The model that extracted it is not believed about anything: the quote has to stand in the owner's own words, as a
+plain assertion, about the same subject, and every value of the memory has to have been said or to follow
+mechanically, as a date does from "tomorrow" and the speaker's name from "I".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+
+from truekeep.quote.paste import SeenTexts, split_paste
+from truekeep.text import folded
+from truekeep.text.clause import SELF, Clause, clauses
+from truekeep.text.language import function_words, read_table
+from truekeep.text.lexemes import lexeme, lexemes
+from truekeep.text.salient import Kind, Salient, Scan, scan
+from truekeep.text.salient.dates import resolved
+
+_WORD = re.compile(r"[^\W_]+")
+_PREFIX = 5
+_ENOUGH = 0.5
+_LONGEST_QUOTE = 2_000
+_UNCHECKED = frozenset({Kind.NAME, Kind.NEGATION, Kind.QUOTED, Kind.BOOLEAN})
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerMessage:
+    """One message over the owner's channel."""
+
+    text: str
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Whether the memory is the owner's word, with a stable code and a sentence."""
+
+    ok: bool
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An owner's message without what was pasted into it."""
+
+    text: str
+    at: datetime | None
+    scanned: Scan
+    clauses: tuple[Clause, ...]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    mechanical: frozenset[str]
+    denying: frozenset[str]
+    weighty: frozenset[str]
+    reporting: frozenset[str]
+    hypothetical: frozenset[str]
+
+
+@cache
+def _tables() -> _Words:
+    table = read_table("quote", "words.toml")
+    return _Words(**{name: frozenset(words) for name, words in table.items()})
+
+
+def prove_quote(
+    quote: str,
+    memory_text: str,
+    owner_messages: Iterable[OwnerMessage],
+    *,
+    seen: SeenTexts | None = None,
+    speaker: str | None = None,
+) -> Proof:
+    """Whether the quote proves that the owner said what the memory says."""
+    messages = list(owner_messages)
+    wanted = " ".join(quote.split())
+    if not wanted or len(wanted) > _LONGEST_QUOTE or not _WORD.search(wanted):
+        return Proof(False, "no_quote", "There is no quote that could prove it.")
+    said = [_said(message, seen) for message in messages]
+    holder = next((part for part in said if wanted in " ".join(part.text.split())), None)
+    if holder is None:
+        if any(wanted in " ".join(message.text.split()) for message in messages):
+            return Proof(False, "quote_is_paste", "The quote stands in something you pasted, not in your words.")
+        return Proof(False, "quote_not_found", "The quote does not stand in one of your messages.")
+    return _check(memory_text, _sentences_around(wanted, holder.text), holder, said, speaker)
+
+
+def _said(message: OwnerMessage, seen: SeenTexts | None) -> _Said:
+    own = split_paste(message.text, seen).own
+    scanned = scan(own)
+    words = frozenset(_WORD.findall(folded(own)))
+    return _Said(own, message.at, scanned, clauses(scanned), words)
+
+
+def _sentences_around(quote: str, text: str) -> str:
+    """The whole sentences that the quote touches; a model may not cut "I don't" off "like nuts"."""
+    flat = " ".join(text.split())
+    start = flat.index(quote)
+    end = start + len(quote)
+    before = max(flat.rfind(mark, 0, start) for mark in (". ", "! ", "? ", "; "))
+    after = [place for mark in (".", "!", "?", ";") if (place := flat.find(mark, max(end - 1, 0))) >= 0]
+    return flat[before + 1 : (min(after) + 1) if after else len(flat)].strip()
+
+
+def _check(memory: str, sentence: str, holder: _Said, said: Sequence[_Said], speaker: str | None) -> Proof:
+    faults = (
+        _unasserted(sentence, memory),
+        _unsaid_value(memory, said),
+        _unsaid_name(memory, said, speaker),
+        _other_denial(memory, sentence),
+        _other_subject(memory, sentence, said, speaker),
+        _unsaid_words(memory, holder, said, speaker),
+    )
+    found = next((fault for fault in faults if fault), None)
+    return found or Proof(True, "quoted", "You said it in these words.")
+
+
+def _unasserted(sentence: str, memory: str) -> Proof | None:
+    words = set(_WORD.findall(folded(sentence)))
+    told = set(_WORD.findall(folded(memory)))
+    if sentence.rstrip("\"')").endswith("?") or words & _tables().hypothetical - told:
+        return Proof(False, "quote_is_question", "You asked or supposed it; you did not say that it is so.")
+    if words & _tables().reporting - told:
+        return Proof(False, "quote_is_reported", "You reported what somebody else says.")
+    return None
+
+
+def _unsaid_value(memory: str, said: Sequence[_Said]) -> Proof | None:
+    known = {key for part in said for value in part.scanned.values for key in _forms(value, part.at)}
+    for clause in clauses(memory):
+        for value in clause.values:
+            if value.kind not in _UNCHECKED and not _wanted(value, clause) & known:
+                return Proof(False, "value_not_said", f"It has a {value.kind} that you did not say.")
+    return None
+
+
+def _forms(value: Salient, at: datetime | None) -> set[str]:
+    """The value, and the days that a relative or partial date means in a message of that time."""
+    days = resolved(value.value, at) if value.kind is Kind.DATE and at is not None else ()
+    return {value.key, *(f"date:{day}" for day in days)}
+
+
+def _wanted(value: Salient, clause: Clause) -> set[str]:
+    """What proves a value of the memory; a number that answers "which account?" may have been said as a code."""
+    names = any(word in lexemes().identifying for word in clause.attribute)
+    if names and value.kind is Kind.NUMBER and not value.unit:
+        return {value.key, f"{Kind.CODE}:{value.value}"}
+    return {value.key}
+
+
+def _unsaid_name(memory: str, said: Sequence[_Said], speaker: str | None) -> Proof | None:
+    own_name = frozenset(_WORD.findall(folded(speaker or "")))
+    for value in scan(memory).values:
+        if value.kind not in (Kind.NAME, Kind.QUOTED):
+            continue
+        for word in _WORD.findall(value.value):
+            if word not in own_name and word not in function_words() and not _was_said(word, said):
+                return Proof(False, "name_not_said", "It names somebody or something that you did not name.")
+    return None
+
+
+def _was_said(word: str, said: Sequence[_Said]) -> bool:
+    if word in _tables().mechanical:
+        return True
+    return any(word in part.words or lexeme(word) in {lexeme(own) for own in part.words} for part in said)
+
+
+def _other_denial(memory: str, sentence: str) -> Proof | None:
+    if _denials(memory) % 2 != _denials(sentence) % 2:
+        return Proof(False, "denial_differs", "It affirms what you denied, or denies what you affirmed.")
+    return None
+
+
+def _denials(text: str) -> int:
+    words = _WORD.findall(folded(text))
+    negations = sum(value.kind is Kind.NEGATION for value in scan(text).values)
+    return negations + sum(word in _tables().denying and word not in ("without", "cannot") for word in words)
+
+
+def _other_subject(memory: str, sentence: str, said: Sequence[_Said], speaker: str | None) -> Proof | None:
+    """Every value has to be said of the subject that the memory gives it."""
+    own_name = tuple(_WORD.findall(folded(speaker or "")))
+    for clause in clauses(memory):
+        subject = tuple(SELF if word in own_name else word for word in clause.subject)
+        if SELF in subject and not _speaks_of_self(sentence):
+            return Proof(False, "another_subject", "It says of you what you said of something else.")
+        for value in clause.values:
+            if value.kind not in _UNCHECKED and not _said_of(_wanted(value, clause), subject, said):
+                return Proof(False, "another_subject", "It gives a value to another subject than you did.")
+    return None
+
+
+def _speaks_of_self(sentence: str) -> bool:
+    """Whether the speaker speaks of himself; a sentence without any subject of its own counts."""
+    scanned = scan(sentence)
+    parts = clauses(scanned)
+    if any(SELF in clause.words or "we" in clause.value or "our" in clause.about for clause in parts):
+        return True
+    endings = _FIRST_PERSON.get(scanned.language.name, ())
+    if scanned.lower and endings and scanned.lower[0].endswith(endings):
+        return True
+    return all(not clause.is_attribute and not _has_name(sentence) for clause in parts)
+
+
+# Languages whose verb says "I" by its ending.
+_FIRST_PERSON = {"sk": ("m",), "cs": ("m", "u", "i"), "pl": ("m", "ę"), "es": ("o",), "it": ("o",), "pt": ("o",)}
+
+
+def _has_name(text: str) -> bool:
+    return any(value.kind is Kind.NAME and value.sure for value in scan(text).values)
+
+
+def _said_of(wanted: set[str], subject: tuple[str, ...], said: Sequence[_Said]) -> bool:
+    names = [word for word in subject if word != SELF]
+    for part in said:
+        for clause in part.clauses:
+            keys = {key for own in clause.values for key in _forms(own, part.at)}
+            if keys & wanted and _is_about(clause, names, SELF in subject, part):
+                return True
+    return False
+
+
+def _is_about(clause: Clause, names: list[str], is_self: bool, part: _Said) -> bool:
+    spoken = clause.words | set(clause.about) | set(clause.value)
+    if all(name in spoken or any(word[:_PREFIX] == name[:_PREFIX] for word in spoken) for name in names):
+        return True if names or not is_self else SELF in spoken or not clause.is_attribute
+    # "Northwind sent a bill. Their account is …": the pronoun carries the subject over.
+    return clause.has_pronoun and all(name in part.words for name in names)
+
+
+def _unsaid_words(memory: str, holder: _Said, said: Sequence[_Said], speaker: str | None) -> Proof | None:
+    """Weighty words have to be the owner's own; of the others at least half have to stand in the quoted message."""
+    skipped = _tables().mechanical | function_words() | frozenset(_WORD.findall(folded(speaker or "")))
+    words = [word for word in _WORD.findall(folded(memory)) if word not in skipped and not word.isdigit()]
+    for word in words:
+        if word in _tables().weighty and not any(_mentions(part, word) for part in said):
+            return Proof(False, "words_not_said", "It speaks of authority or money in words that you did not use.")
+    known = sum(_mentions(holder, word) for word in words)
+    if words and known < _ENOUGH * len(words):
+        return Proof(False, "words_not_said", "Most of it is not in the message that is quoted.")
+    return None
+
+
+def _mentions(part: _Said, word: str) -> bool:
+    if word in part.words:
+        return True
+    stem = lexeme(word)
+    begin = word[:_PREFIX]
+    return any(lexeme(own) == stem or (len(word) > _PREFIX and own.startswith(begin)) for own in part.words)
