@@ -13,15 +13,12 @@ from truekeep.text.view import Edit, View, rewrite
 _LONGEST = 12_000
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}(?:[ \t]*\r?\n[A-Za-z0-9+/_-]{12,})*={0,2}")
 _BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])")
-_HEX = re.compile(
-    r"(?<![A-Za-z0-9])(?:0x)?[0-9A-Fa-f]{2}(?:[ :,\-]?(?:0x|\\x)?[0-9A-Fa-f]{2}){7,}(?![A-Za-z0-9])"
-)
+_HEX = re.compile(r"(?<![A-Za-z0-9])(?:0x)?[0-9A-Fa-f]{2}(?:[ :,\-]?(?:0x|\\x)?[0-9A-Fa-f]{2}){7,}(?![A-Za-z0-9])")
 _BINARY = re.compile(r"(?<![0-9])[01]{7,8}(?:[ ,]?[01]{7,8}){3,}(?![0-9])")
 _CODES = re.compile(r"(?<![0-9.])(?:[0-9]{2,3}[ ,;]{1,2}){5,}[0-9]{2,3}(?![0-9.])")
+_MORSE = re.compile(r"(?<![.\-\w])(?:[.\-\u00b7\u2013]{1,6}[ /|]{1,3}){6,}[.\-\u00b7\u2013]{1,6}(?![.\-\w])")
 _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2}[A-Za-z0-9._~+-]{0,40}){2,}")
-_ESCAPE = re.compile(
-    r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|[uU]([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|U([0-9A-Fa-f]{8}))"
-)
+_ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|[uU]([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|U([0-9A-Fa-f]{8}))")
 _TAGS = re.compile("[\U000e0020-\U000e007e]{2,}")
 _READABLE = re.compile(r"[^\W\d_]{2,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
@@ -77,6 +74,17 @@ def _codes(run: str) -> str | None:
     return readable(bytes(numbers)) if all(32 <= number < 127 for number in numbers) else None
 
 
+_MORSE_SIGNS = (
+    ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.."
+)
+_MORSE_LETTERS = dict(zip(_MORSE_SIGNS.split(" "), "abcdefghijklmnopqrstuvwxyz", strict=True))
+
+
+def _morse(run: str) -> str | None:
+    words = re.split(r"\s*[/|]\s*| {2,}", run.translate(str.maketrans("\u00b7\u2013", ".-")).strip())
+    return " ".join("".join(_MORSE_LETTERS.get(sign, "?") for sign in word.split()) for word in words)
+
+
 def _percent(run: str) -> str | None:
     return unquote(run.replace("+", " "), errors="replace")
 
@@ -88,8 +96,12 @@ _DECODERS: tuple[tuple[str, re.Pattern[str], Callable[[str], str | None]], ...] 
     ("base32", _BASE32, _base32),
     ("base64", _BASE64, _base64),
     ("percent", _PERCENT, _percent),
+    ("morse", _MORSE, _morse),
 )
-_ANY = re.compile(r"[A-Za-z0-9+/_-]{12}|%[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2,8}[ :,;\\\-x]{1,2}){5}")
+_ANY = re.compile(
+    r"[A-Za-z0-9+/_-]{12}|%[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2,8}[ :,;\\\-x]{1,2}){5}"
+    r"|(?:[.\-\u00b7\u2013]{1,6}[ /|]{1,3}){5}"
+)
 
 
 def _found(text: str, pattern: re.Pattern[str], decoder: Callable[[str], str | None]) -> Iterator[Edit]:
@@ -120,10 +132,7 @@ def _character(match: re.Match[str]) -> str:
 
 def tags(raw: View) -> View | None:
     """ASCII that was smuggled in as tag characters or as variation selectors."""
-    edits = [
-        (m.start(), m.end(), " " + "".join(chr(ord(c) - 0xE0000) for c in m[0]))
-        for m in _TAGS.finditer(raw.text)
-    ]
+    edits = [(m.start(), m.end(), " " + "".join(chr(ord(c) - 0xE0000) for c in m[0])) for m in _TAGS.finditer(raw.text)]
     if edits:
         return rewrite(raw, "tags", edits)
     edits = [(m.start(), m.end(), _selected(m[0])) for m in _SELECTORS.finditer(raw.text)]

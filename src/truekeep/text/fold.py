@@ -144,7 +144,7 @@ def _fold_words(view: View) -> View:
 
 
 def _all_alike(word: str) -> bool:
-    return all(char in confusables().mixed for char in word)
+    return confusables().twins.issuperset(word)
 
 
 def _transliterate(word: str) -> str:

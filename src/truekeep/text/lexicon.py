@@ -12,10 +12,11 @@ import yaml
 
 @dataclass(frozen=True, slots=True)
 class Confusables:
-    """Letters that look like ASCII ones: ``always``, or only inside ``mixed`` words."""
+    """Letters that look like ASCII ones: ``always``, or only inside ``mixed`` words; ``twins`` look the same."""
 
     always: dict[str, str]
     mixed: dict[str, str]
+    twins: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def confusables() -> Confusables:
     for text in table["mixed"].values():
         mixed |= _pairs(text)
     mixed |= {char.upper(): ascii_.upper() for char, ascii_ in mixed.items() if char.upper() not in mixed}
-    return Confusables(always=_pairs(table["always"]), mixed=mixed)
+    return Confusables(always=_pairs(table["always"]), mixed=mixed, twins=frozenset(table["twins"]))
 
 
 @cache

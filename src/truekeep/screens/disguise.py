@@ -1,0 +1,60 @@
+"""Language that someone took pains to disguise: encoded, ciphered, written backwards or in look-alike letters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from truekeep.screens.base import Screened
+from truekeep.text import View
+from truekeep.text.fold import strip_marks
+from truekeep.text.lexicon import words
+from truekeep.types import Finding, Severity, Threat
+
+SCREEN = "disguise"
+_WORD = re.compile(r"[^\W\d_]{2,}")
+# Nobody notes down facts in these; four known words in a row of letters are no coincidence.
+_ENCODED = frozenset({"base64", "base32", "hex", "binary", "codes", "morse", "rot13", "shifted", "reversed", "tags"})
+_RESPELLED = frozenset({"leet", "folded", "parted", "mirrored", "escapes", "percent", "joined"})
+_LONGEST = 70_000
+_KNOWN_NEEDED = 3
+_TELLING_NEEDED = 2
+_TELLING_NEEDED_JOINED = 3
+
+
+def _revealed(raw: View, view: View) -> set[str]:
+    """Known words that only this reading shows."""
+    shown = {word.lower() for word in _WORD.findall(view.text)} & words().known
+    if not shown:
+        return shown
+    # An accent that belongs to its letter is spelling; a mark that composes with nothing splits the word.
+    composed = unicodedata.normalize("NFC", raw.text[:_LONGEST])
+    return shown - {strip_marks(word).lower() for word in _WORD.findall(composed)}
+
+
+def _is_disguise(raw: View, view: View) -> bool:
+    if view.name in _ENCODED:
+        return len([word for word in _revealed(raw, view) if len(word) >= 3]) >= _KNOWN_NEEDED
+    if view.name not in _RESPELLED or (view.name == "joined" and "_" in raw.text):
+        return False
+    needed = _TELLING_NEEDED_JOINED if view.name in {"joined", "percent"} else _TELLING_NEEDED
+    return len(_revealed(raw, view) & words().telling) >= needed
+
+
+def disguised_text(screened: Screened) -> list[Finding]:
+    """One finding for each field that hides language which its raw text does not show."""
+    findings = []
+    for field in screened.fields:
+        raw, *others = screened.views(field)
+        for view in others:
+            if _is_disguise(raw, view):
+                findings.append(_finding(raw, view, field))
+                break
+    return findings
+
+
+def _finding(raw: View, view: View, field: str) -> Finding:
+    reason = f"hides words by its spelling ({view.name})"
+    return Finding(
+        "disguised_text", Threat.HIDDEN_TEXT, Severity.HIGH, (0, len(raw.text)), field, SCREEN, reason=reason
+    )
