@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import Decorated
 from truekeep.errors import InvalidRequest, UnknownId
 
@@ -100,7 +101,7 @@ def lint(paths: tuple[str, ...], benign: str | None, cases: bool, output: str, h
     else:
         _print_faults(faults)
     if any(fault.severity == "error" for fault in faults):
-        raise click.exceptions.Exit(1)
+        sys.exit(REFUSED)
 
 
 @rules.command()
@@ -134,7 +135,7 @@ def test(paths: tuple[str, ...], output: str, home: str | None) -> None:
         click.echo(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     _say_faults(loaded)
     if failed or loaded.errors:
-        raise click.exceptions.Exit(1)
+        sys.exit(REFUSED)
 
 
 @rules.command()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import Decorated
 from truekeep.errors import InvalidRequest
 
@@ -81,7 +82,7 @@ def scan(
                 click.echo(json.dumps(as_dict(item), ensure_ascii=False))
     _print(found, count, output)
     if found:
-        raise click.exceptions.Exit(1)
+        sys.exit(REFUSED)
 
 
 def _engine(rule_paths: tuple[str, ...], lane: Any, home: str | None) -> Any:

@@ -62,7 +62,7 @@ def fires(engine: Engine, rule: Rule, case: Case) -> bool:
 def events_of(rule: Rule, case: Case) -> Iterator[Event]:
     """The event a case stands for, and the same text as a skill file."""
     fields, trace = _fields(rule, case)
-    yield Event(_KINDS.get(rule.source, "llm_input"), fields, trace=trace)
+    yield Event(_KINDS.get(rule.source, "llm_input"), fields, metrics=_metrics(rule, fields), trace=trace)
     text = fields.get("user_input") or fields.get("tool_response") or fields.get("agent_output")
     if text:
         yield Event("skill", {"content": text})
@@ -125,3 +125,18 @@ def _trace(rule: Rule, given: Any) -> Mapping[str, Any] | None:
         except ValueError:
             return None
     return given if isinstance(given, Mapping) and "spans" in given else None
+
+
+def _metrics(rule: Rule, fields: Mapping[str, str]) -> dict[str, float]:
+    """What the case says a stream's window held. Exempt or cooling down, the host would not have reported it."""
+    names = [condition.metric for condition in rule.conditions if condition.metric]
+    if rule.method != "behavioral" or not names:
+        return {}
+    try:
+        window = json.loads(fields.get("content", ""))
+    except ValueError:
+        return {}
+    value = window.get("metric_value") if isinstance(window, dict) else None
+    if not isinstance(value, (int, float)) or window.get("in_cooldown") or window.get("attributes"):
+        return {}
+    return {names[0]: float(value)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from truekeep.rules.expression import Expression, ExpressionError, parse_expression
+from truekeep.rules.expression import Expression, ExpressionError, any_of, parse_expression
 from truekeep.rules.model import Condition, Operator, PatternSpec
 from truekeep.rules.source import Map, Seq
 
@@ -52,6 +52,12 @@ def read_conditions(detection: Map, faults: Faults) -> tuple[tuple[Condition, ..
     usable = tuple(condition for condition in conditions if condition is not None)
     expression = _expression(combination, [name for name, _, _ in blocks], named, detection, faults)
     return usable, expression, combination
+
+
+def read_behaviour(block: Map, faults: Faults) -> tuple[tuple[Condition, ...], Expression | None]:
+    """A ``behavioral`` block as one condition on a metric; the host does the counting over its window."""
+    condition = _metric("behavioral", block, faults)
+    return ((condition,), any_of(["behavioral"])) if condition is not None else ((), None)
 
 
 def _expression(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -18,14 +19,15 @@ from truekeep.rules.plan import Plan, make_plan, skill_quorum
 from truekeep.rules.prefilter import PortablePrefilter, Prefilter
 from truekeep.rules.redact import excerpt
 from truekeep.rules.result import Limits, Match, Scan
+from truekeep.rules.spelling import respelled
 from truekeep.rules.trace import violations
 from truekeep.text import View, views
 
 __all__ = ["Engine", "Limits", "Match", "Scan"]
 
 Hits = dict[int, dict[str, Match]]
-_PATIENCE = 0.002
-_TOTAL_PATIENCE = 0.006
+_PATIENCE = 0.005
+_TOTAL_PATIENCE = 0.015
 _EARLIER = 8
 _METRICS: dict[str, Callable[[float, float], bool]] = {
     "gt": operator.gt,
@@ -114,7 +116,9 @@ class _Pass:
         if sum(map(len, texts)) > self._engine.limits.characters:
             return Scan((), f"text is longer than {self._engine.limits.characters:,} characters")
         for text, fields in texts.items():
-            for view in views(text):
+            if _outgrows(text):
+                self._overrun = "text grows beyond the limit when it is decoded"
+            for view in readings(text):
                 if len(view.text) > self._engine.limits.characters:
                     self._overrun = "text grows beyond the limit when it is decoded"
                     continue
@@ -139,16 +143,22 @@ class _Pass:
 
     def _look(self, text: str, view: View, fields: Collection[str]) -> None:
         uses = self._plan.uses[self._event.kind]
+        # Characters beyond ASCII share bytes in the prefilter; the strings a pattern needs tell them apart again.
+        lowered = None if view.text.isascii() else view.text.lower()
         for number in self._engine._prefilter.candidates(view.text):
             wanted = [use for use in uses.get(number, ()) if use.condition.field in fields]
             wanted = [use for use in wanted if use.condition.name not in self._hits.get(use.rule, ())]
-            if not wanted:
+            if not wanted or (lowered is not None and self._lacks(number, lowered)):
                 continue
             span = self._confirm(number, view)
             if span is None or self._excused(number, text, view, span):
                 continue
             for use in wanted:
                 self._note(use.rule, use.condition, number, text, view, span)
+
+    def _lacks(self, number: int, lowered: str) -> bool:
+        strings = self._engine.pattern(number).literals
+        return bool(strings) and not any(string in lowered for string in strings)
 
     def _confirm(self, number: int, view: View) -> tuple[int, int] | None:
         pattern = self._engine.pattern(number)
@@ -190,7 +200,7 @@ class _Pass:
             return
         owner = self._plan.rules[rule]
         if owner.spares_code_blocks:
-            outside = self._outside_code(number, view)
+            outside = self._outside_code(number, text, view)
             if outside is None:
                 return
             span = outside
@@ -198,13 +208,12 @@ class _Pass:
         match = Match(owner, condition.name, condition.field, raw, view.name, excerpt(text, raw))
         self._hits.setdefault(rule, {})[condition.name] = match
 
-    def _outside_code(self, number: int, view: View) -> tuple[int, int] | None:
+    def _outside_code(self, number: int, text: str, view: View) -> tuple[int, int] | None:
         """The first match that does not start in code. A decoy in a code block hides nothing after it."""
-        mask = code_mask(view.text)
+        mask = code_mask(text)
         pattern = self._engine.pattern(number)
-        starts = pattern.starts(view.text)
-        for place, starting in enumerate(starts):
-            if starting and not mask[place]:
+        for place, starting in enumerate(pattern.starts(view.text)):
+            if starting and not mask[view.raw_span(place, place + 1)[0]]:
                 return place, pattern.end_from(view.text, place)
         return None
 
@@ -252,6 +261,20 @@ class _Pass:
         if not held or len(held) < enough:
             return None
         return Match(rule, "signature", str(held[0].get("target_field")), (0, 0), "raw", "")
+
+
+def readings(text: str) -> Iterator[View]:
+    """Every view of ``text``: as it is, as a reader may see it, and respelled."""
+    found = views(text)
+    yield from found
+    other = respelled(found[0])
+    if other is not None:
+        yield other
+
+
+def _outgrows(text: str) -> bool:
+    """Whether the text unfolds to many times its length, which is how a payload hides behind a cap on views."""
+    return not text.isascii() and len(unicodedata.normalize("NFKC", text)) > 2 * len(text) + 500
 
 
 def _is_signed(indicator: dict[str, str], event: Event) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from truekeep.rules import pattern
 from truekeep.rules.cases import read_cases
-from truekeep.rules.conditions import read_conditions
+from truekeep.rules.conditions import read_behaviour, read_conditions
 from truekeep.rules.expression import Expression
 from truekeep.rules.model import Condition, Fault, Lane, Rule
 from truekeep.rules.source import Map
@@ -102,6 +102,8 @@ class _Reader:
         report.rule_id = rule_id = self._id()
         tags, detection = self._map("tags"), self._map("detection", required=True)
         conditions, expression, combination = read_conditions(detection, report)
+        if detection.get("method") == "behavioral" and isinstance(detection.get("behavioral"), Map):
+            conditions, expression = read_behaviour(detection["behavioral"], report)
         method, skipped = self._method(detection, conditions)
         status = self._choice("status", STATUSES, "experimental")
         maturity = self._choice("maturity", MATURITIES, "stable" if status == "stable" else "experimental")

@@ -162,7 +162,7 @@ class _Builder:
         last: Masks = {}
         for part in parts[max(enough, 1) - 1 :]:
             _merge(last, part.last, NO_GUARD)
-        return _Part(dict(parts[0].first), last, {NO_GUARD} if enough != node.least or not node.least else set())
+        return _Part(dict(parts[0].first), last, {NO_GUARD} if parts[0].empty or not node.least else set())
 
     def _guarded_copies(self, node: Repeat, one: _Part) -> _Part:
         """Copies of a part that is empty only at certain places: each may be passed over, under its guard."""

@@ -93,7 +93,8 @@ class _Parser:
         while self._peek() not in ("", "|", ")"):
             if self._peek() == "(" and self._switches_flags():
                 continue
-            node = self._quantified(self._atom())
+            began = self._at
+            node = self._quantified(self._atom(), began)
             if node is not EMPTY:
                 parts.append(node)
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts)) if parts else EMPTY
@@ -119,11 +120,12 @@ class _Parser:
             unicode="u" in on or now.unicode,
         )
 
-    def _quantified(self, node: Node) -> Node:
+    def _quantified(self, node: Node, began: int) -> Node:
         bounds = self._bounds()
         if bounds is None:
             return node
-        if isinstance(node, Anchor) or (isinstance(node, Look) and node.behind):
+        grouped = self._source[began] == "(" and not self._source.startswith(("(?<=", "(?<!"), began)
+        if not grouped and isinstance(node, Anchor | Look):
             raise self._error("nothing to repeat")
         lazy = self._eat("?")
         if self._peek() in ("*", "+", "?") or (self._peek() == "{" and _BRACES.match(self._source, self._at)):
