@@ -25,7 +25,7 @@ from benchmarks import recall_data as data
 from truekeep import embed
 from truekeep.embed import Embedder
 from truekeep.search import Index, describe, passage
-from truekeep.search.fusion import MEANING_SIGNALS, SIGNALS, WORD_SIGNALS
+from truekeep.search.fusion import MEANING_SIGNALS, OWN_SIGNALS, SIGNALS
 
 TARGET = Path(__file__).resolve().parents[1] / "src/truekeep/data/search/fusion.toml"
 Floats = NDArray[np.float64]
@@ -41,8 +41,18 @@ class Case:
     evidence: NDArray[np.bool_]
 
 
-def cases(turns: list[data.Turn], asked: list[data.Question], embedder: Embedder | None, cache: Path) -> list[Case]:
-    """Index every conversation by itself and measure the signals of all its questions."""
+def cases(
+    turns: list[data.Turn],
+    asked: list[data.Question],
+    embedder: Embedder | None,
+    cache: Path,
+    *,
+    alone: bool = False,
+) -> list[Case]:
+    """Index every conversation by itself and measure the signals of all its questions.
+
+    ``alone`` takes every turn for a conversation of its own, as facts are: it then has no neighbours.
+    """
     found: list[Case] = []
     for name in sorted({turn.conversation for turn in turns}):
         members = [turn for turn in turns if turn.conversation == name]
@@ -53,7 +63,7 @@ def cases(turns: list[data.Turn], asked: list[data.Question], embedder: Embedder
             else None
         )
         for seq, turn in enumerate(members):
-            card = describe(turn.line, thread=turn.session, day=turn.moment.date())
+            card = describe(turn.line, thread=turn.id if alone else turn.session, day=turn.moment.date())
             index.add(seq, card, None if rows is None else rows[seq])
         found += _measured(index, members, [q for q in asked if q.conversation == name], embedder, cache)
     return found
@@ -126,29 +136,38 @@ def main() -> None:
         print(name, {label: round(float(np.mean(values)), 4) for label, values in scores.items()})
         weights = fit(all_cases)
         print({signal: round(float(weight), 2) for signal, weight in zip(used, weights, strict=True)})
-        sections.append(section(name, used, weights, all_cases))
+        lone = cases(turns, asked, embedder, options.cache, alone=True)
+        sections.append(section(name, used, weights, all_cases, lone))
     if options.write:
         write(sections)
 
 
-def section(name: str, used: list[str], weights: Floats, all_cases: list[Case]) -> str:
-    """The weights as TOML, with the middle of the score's scale: the usual sum of a piece of evidence."""
-    sums = np.concatenate([(case.signals @ weights)[case.evidence] for case in all_cases])
-    lines = [f"[{name}]", f"middle = {np.median(sums):.2f}", f"floor = {floor(used, weights, all_cases):.2f}"]
-    lines += [f"\n[{name}.weights]"]
-    lines += [f"{signal} = {weight:.3f}" for signal, weight in zip(used, weights, strict=True)]
-    return "\n".join(lines)
+def section(name: str, used: list[str], weights: Floats, all_cases: list[Case], lone: list[Case]) -> str:
+    """The weights as TOML, and the marks on the scale of their sums.
+
+    The middle is the usual sum of a right answer, the gate lets all but one of a hundred answerable questions
+    through. The floor is three quarters of what all but one of a thousand right answers without neighbours
+    reach; the quarter is left for facts, which are shorter than turns and name no speaker.
+    """
+    own = weights * np.array([signal in OWN_SIGNALS for signal in used])
+    best_evidence = [float((case.signals @ own).max()) for case in all_cases]
+    marks = {
+        "middle": float(np.median(right_answers(weights, all_cases))),
+        "gate": float(np.quantile(best_evidence, 0.01 if "meaning" in used else 0.03)),
+        "floor": 0.75 * float(np.quantile(right_answers(weights, lone), 0.001)),
+    }
+    lines = [f"[{name}]", *(f"{mark} = {value:.2f}" for mark, value in marks.items()), f"\n[{name}.weights]"]
+    return "\n".join(lines + [f"{signal} = {weight:.3f}" for signal, weight in zip(used, weights, strict=True)])
 
 
-def floor(used: list[str], weights: Floats, all_cases: list[Case], keep: float = 0.99) -> float:
-    """The evidence for the question that this share of the true hits within reach has at least."""
-    mask = np.array([signal in WORD_SIGNALS + MEANING_SIGNALS for signal in used])
-    strengths = []
+def right_answers(weights: Floats, all_cases: list[Case]) -> list[float]:
+    """The sums of the pieces of evidence that are among the first ten."""
+    sums: list[float] = []
     for case in all_cases:
-        best = np.argsort(-(case.signals @ weights), kind="stable")[:10]
-        hits = best[case.evidence[best]]
-        strengths += (case.signals[hits] @ (weights * mask)).tolist()
-    return float(np.quantile(strengths, 1 - keep))
+        totals = case.signals @ weights
+        best = np.argsort(-totals, kind="stable")[:10]
+        sums += totals[best[case.evidence[best]]].tolist()
+    return sums
 
 
 def write(sections: list[str]) -> None:

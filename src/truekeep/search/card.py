@@ -64,10 +64,16 @@ class Deck:
 
 
 def describe(text: str, *, speaker: str | None = None, thread: str | None = None, day: date | None = None) -> Card:
-    """Write the card of a text. ``thread`` is the conversation whose neighbouring turns give it context."""
+    """Write the card of a text. ``thread`` is the conversation whose neighbouring turns give it context.
+
+    A turn of dialogue without one belongs with that day's other turns; facts jotted down one after the
+    other have nothing to do with each other.
+    """
     lists = word_lists()
     found = words(text)
     said = speaker if speaker is not None else spoken_by(text)
+    if thread is None and said is not None:
+        thread = f"day {day}"
     name = tuple(number for number in map(term, words(said or "")) if number)
     flags = IS_QUESTION if text.rstrip().endswith(("?", "\uff1f")) else 0
     flags |= SAYS_WHEN if any(word in lists["time"] or _is_year(word) for word in found) else 0

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,28 +21,33 @@ Signals = dict[str, NDArray[np.float32]]
 WORD_SIGNALS = ("words", "words_before", "words_after", "words_around")
 MEANING_SIGNALS = ("meaning", "meaning_before", "meaning_after")
 CONTEXT_SIGNALS = ("speaker", "name", "date", "says_when", "says_how_many", "question", "length")
+OWN_SIGNALS = ("words", "meaning")
 SIGNALS = WORD_SIGNALS + MEANING_SIGNALS + CONTEXT_SIGNALS
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each signal, the score's scale, and the evidence below which a hit is unrelated."""
+    """The weight of each signal, and where on the sums' scale a hit begins."""
 
     weights: Mapping[str, float]
     middle: float
+    """The usual sum of a right answer: a score of one half."""
+    gate: float
+    """If no memory's own words and meaning reach this, the question is about something else altogether."""
     floor: float
+    """A memory whose sum does not reach this is no answer. Absolute: a strong hit cannot hide another one."""
 
     def total(self, signals: Signals) -> NDArray[np.float32]:
         """The weighted sum for each row."""
         return _weighted(self.weights, signals, SIGNALS)
 
     def evidence(self, signals: Signals) -> NDArray[np.float32]:
-        """The part of the sum that speaks of the question itself, not of who, when or how long."""
-        return _weighted(self.weights, signals, WORD_SIGNALS + MEANING_SIGNALS)
+        """The part of the sum that is about the question itself: not who, when, how long, or next to what."""
+        return _weighted(self.weights, signals, OWN_SIGNALS)
 
     def relevance(self, total: float) -> float:
         """The sum on a scale from 0 to 1, the same order."""
-        return float(1.0 / (1.0 + np.exp(-np.clip((total - self.middle) / 2.0, -40, 40))))
+        return 1.0 / (1.0 + math.exp(min(max((self.middle - total) / 2.0, -40.0), 40.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,12 @@ class Scale:
 def learned(name: str) -> Weights:
     """The weights called ``hybrid`` (words and meaning) or ``keywords`` (no vectors)."""
     table = _file()[name]
-    return Weights(dict(table["weights"]), float(table["middle"]), float(table["floor"]))
+    return Weights(
+        weights=dict(table["weights"]),
+        middle=float(table["middle"]),
+        gate=float(table["gate"]),
+        floor=float(table["floor"]),
+    )
 
 
 def model_scale(model_id: str | None) -> Scale | None:

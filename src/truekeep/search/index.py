@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from truekeep.errors import InvalidRequest
 from truekeep.search.card import Card, unpack
 from truekeep.search.fusion import Signals, learned, model_scale
-from truekeep.search.matrix import Matrix, finite, pack, unpacked
+from truekeep.search.matrix import Matrix, finite, pack, packed_size, unpacked
 from truekeep.search.postings import Postings
 from truekeep.search.query import Query, understand
 from truekeep.search.ranking import Hit, Ranking
 from truekeep.search.rows import MAX_SEQ, Rows
-from truekeep.search.signals import Floats, View, correction, measure
+from truekeep.search.signals import Floats, View, measure
 
 _CLEAR_SHARE = 4
 _CLEAR_AT_LEAST = 1_000
+_PART = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,13 @@ class Index:
 
     def load(self, entries: Iterable[Entry]) -> list[int]:
         """Take in many memories at once; gives the places whose card cannot be read, which stay unsearchable."""
-        listed = list(entries)
+        unread: list[int] = []
+        remaining = iter(entries)
         with self._writing:
-            return self._take_in(listed)
+            # In parts, so that what is being loaded is never in memory twice.
+            while part := list(islice(remaining, _PART)):
+                unread += self._take_in(part)
+        return unread
 
     def add(self, seq: int, card: Card, vector: Floats | None = None) -> None:
         """Take in one memory, in place of the one that had this ``seq``."""
@@ -103,17 +108,16 @@ class Index:
         if k <= 0 or not len(view.chosen):
             return []
         checked = None if vector is None or self.dim is None else self._checked(vector)
-        signals = measure(view, query, checked, self._scale)
-        ranking = Ranking(view, signals, learned("hybrid" if "meaning" in signals else "keywords"))
-        exactly = None if checked is None else partial(correction, view, checked, self._scale)
-        return ranking.hits(k, exactly, prefer=prefer, floor=floor, explain=explain)
+        measured = measure(view, query, checked, self._scale)
+        ranking = Ranking(measured, learned("hybrid" if measured.vector is not None else "keywords"))
+        return ranking.hits(k, prefer=prefer, floor=floor, explain=explain)
 
     def signals(
         self, query: Query, *, vector: Floats | None = None, allow: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], Signals]:
         """The places in sight and every signal measured for them: what the weights are learned from."""
         view = self._view(allow)
-        return view.rows.column("seq")[view.chosen], measure(view, query, vector, self._scale)
+        return view.rows.column("seq")[view.chosen], measure(view, query, vector, self._scale).signals
 
     def _view(self, allow: NDArray[np.int64] | None) -> View:
         state = self._state
@@ -144,21 +148,14 @@ class Index:
 
 def _with_vectors(matrix: Matrix | None, entries: Sequence[Entry]) -> tuple[Matrix | None, NDArray[np.bool_]]:
     """The matrix with a row for each entry, and which of them have a vector that can be used."""
-    has_vector = np.zeros(len(entries), dtype=np.bool_)
     if matrix is None:
-        return None, has_vector
-    size = 2 * matrix.dim
-    usable = [entry.vector is not None and len(entry.vector) == size for entry in entries]
-    has_vector[:] = usable
-    blobs = [entry.vector for entry in entries if entry.vector is not None and len(entry.vector) == size]
-    vectors = unpacked(blobs, matrix.dim)
-    sound = np.isfinite(vectors).all(axis=1)
-    has_vector[has_vector] = sound
-    if not has_vector.all():
-        all_rows = np.zeros((len(entries), matrix.dim), dtype=np.float32)
-        all_rows[has_vector] = vectors[sound]
-        vectors = all_rows
-    return matrix.extended(vectors), has_vector
+        return None, np.zeros(len(entries), dtype=np.bool_)
+    size = packed_size(matrix.dim)
+    blank = bytes(size)
+    fits = [entry.vector is not None and len(entry.vector) == size for entry in entries]
+    blobs = [entry.vector or blank if fit else blank for entry, fit in zip(entries, fits, strict=True)]
+    rows, sound = unpacked(blobs, matrix.dim)
+    return matrix.extended(rows), sound & np.array(fits, dtype=np.bool_)
 
 
 def _cleared(state: _State) -> _State:
@@ -169,5 +166,5 @@ def _cleared(state: _State) -> _State:
     kept = np.sort(state.rows.order)
     matrix = None
     if state.matrix is not None:
-        matrix = Matrix.empty(state.matrix.dim).extended(state.matrix.vectors(kept))
+        matrix = Matrix.empty(state.matrix.dim).extended(state.matrix.rows(kept))
     return _State(state.rows.kept(kept), state.postings.kept(kept, state.rows.size), matrix)

@@ -1,24 +1,78 @@
-"""Vectors in memory: scanned as 8-bit integers, rescored from 16-bit floats.
+"""Vectors in memory: two bytes a member, scanned by the upper byte, rescored by both.
 
-An 8-bit scan reads a quarter of the bytes of a float32 product and, done block by block in the CPU's cache,
-takes no longer at 10,000 rows and less at 100,000. Its error on a cosine is about 0.0003; the hits
-at the top are rescored from the 16-bit vectors, so the answer is that of an exact search.
+A scan of the upper bytes reads a quarter of what a float32 product reads. Its error on a cosine is about 0.0005;
+the few hits at the top are rescored from both bytes (error below 0.00001), so the answer is that of an exact search.
+Measured on one core, 384 dimensions, in milliseconds at 10,000 and 100,000 rows: float32 product 0.6 and 11,
+this scan 0.3 and 4 with simsimd, 0.8 and 8 without. So one form serves every size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truekeep.errors import InvalidRequest
 
-_BLOCK = 2048
-"""Rows converted at a time: 3 MB of float32 at 384 dimensions, which stays in cache."""
-_GROW = 4096
+simsimd: Any
+try:
+    import simsimd
+except ImportError:
+    simsimd = None
+
+_SLAB = 4096
+"""Rows allotted at a time: growing never copies what is there, so memory never doubles."""
+_BLOCK = 1024
+_STEPS = 127
+_FINE = 256
+_SCALE_BYTES = 4
+
+Floats = NDArray[np.float32]
+Bytes = NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Slab:
+    """Some rows: a member is ``scale * (upper + lower / 256)``."""
+
+    scales: Floats
+    upper: Bytes
+    lower: Bytes
+
+    @classmethod
+    def empty(cls, dim: int) -> Self:
+        """Room for a slab's rows."""
+        halves = (np.zeros((_SLAB, dim), dtype=np.int8) for _ in range(2))
+        return cls(np.zeros(_SLAB, dtype=np.float32), *halves)
+
+    @classmethod
+    def of(cls, vectors: Floats) -> Self:
+        """The rows of a float matrix."""
+        scales = np.abs(vectors).max(axis=1, initial=0.0).astype(np.float32) / np.float32(_STEPS)
+        steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
+        upper = np.rint(steps)
+        lower = np.rint((steps - upper) * _FINE).clip(-128, 127)
+        return cls(scales, upper.astype(np.int8), lower.astype(np.int8))
+
+    def floats(self) -> Floats:
+        """The rows as floats again."""
+        members = self.lower.astype(np.float32)
+        members /= np.float32(_FINE)
+        members += self.upper
+        members *= self.scales[:, None]
+        return members
+
+    def part(self, rows: slice | NDArray[np.int64]) -> Slab:
+        """Some of the rows."""
+        return Slab(self.scales[rows], self.upper[rows], self.lower[rows])
+
+    def put(self, offset: int, other: Slab) -> None:
+        """Write rows from ``offset`` on."""
+        span = slice(offset, offset + len(other.scales))
+        self.scales[span], self.upper[span], self.lower[span] = other.scales, other.upper, other.lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,99 +81,102 @@ class Matrix:
 
     dim: int
     size: int
-    slabs: tuple[tuple[NDArray[np.int8], NDArray[np.float16], NDArray[np.float32]], ...]
+    slabs: tuple[Slab, ...]
 
     @classmethod
     def empty(cls, dim: int) -> Self:
         """A matrix without rows."""
         return cls(dim, 0, ())
 
-    def extended(self, vectors: NDArray[np.float32]) -> Self:
+    def extended(self, rows: Slab) -> Self:
         """The view that has these rows as well; rows of zeros stand for memories without a vector."""
-        checked = finite(vectors, (len(vectors), self.dim))
-        slabs, place, done = self.slabs, self.size, 0
-        while done < len(checked):
-            slab, offset = divmod(place, _GROW)
-            if slab == len(slabs):
-                slabs = (*slabs, _slab(self.dim))
-            step = min(_GROW - offset, len(checked) - done)
-            _fill(slabs[slab], offset, checked[done : done + step])
+        slabs, place, done, count = self.slabs, self.size, 0, len(rows.scales)
+        while done < count:
+            number, offset = divmod(place, _SLAB)
+            if number == len(slabs):
+                slabs = (*slabs, Slab.empty(self.dim))
+            step = min(_SLAB - offset, count - done)
+            slabs[number].put(offset, rows.part(slice(done, done + step)))
             place, done = place + step, done + step
         return type(self)(self.dim, place, slabs)
 
-    def scan(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of every row with the query, to about 0.0003."""
+    def scan(self, query: Floats) -> Floats:
+        """The cosine of every row with the query, to about 0.0005."""
         cosines = np.empty(self.size, dtype=np.float32)
-        for first in range(0, self.size, _BLOCK):
-            slab, offset = divmod(first, _GROW)
-            count = min(_BLOCK, self.size - first)
-            small, _, scales = self.slabs[slab]
-            block = small[offset : offset + count].astype(np.float32)
-            np.multiply(block @ query, scales[offset : offset + count], out=cosines[first : first + count])
+        asked = Slab.of(query[None, :])
+        for number, slab in enumerate(self.slabs):
+            first = number * _SLAB
+            count = min(_SLAB, self.size - first)
+            if count > 0:
+                _scan(slab.upper[:count], asked, cosines[first : first + count])
+                cosines[first : first + count] *= slab.scales[:count]
         return cosines
 
-    def exact(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The cosine of some rows with the query, from their 16-bit vectors."""
-        return self.vectors(rows) @ query
+    def exact(self, rows: NDArray[np.int64], query: Floats) -> Floats:
+        """The cosine of some rows with the query."""
+        cosines: Floats = self.rows(rows).floats() @ query
+        return cosines
 
-    def scanned(self, rows: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """What ``scan`` gives for some rows."""
-        return self._gathered(rows, 0) @ query * self._scales(rows)
-
-    def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Some rows as float32."""
-        return self._gathered(rows, 1)
-
-    def _gathered(self, rows: NDArray[np.int64], member: int) -> NDArray[np.float32]:
-        chosen = np.empty((len(rows), self.dim), dtype=np.float32)
-        slabs, offsets = np.divmod(rows, _GROW)
-        for slab in np.unique(slabs).tolist():
-            inside = slabs == slab
-            chosen[inside] = self.slabs[slab][member][offsets[inside]]
-        return chosen
-
-    def _scales(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        slabs, offsets = np.divmod(rows, _GROW)
-        places = zip(slabs.tolist(), offsets.tolist(), strict=True)
-        return np.array([self.slabs[slab][2][offset] for slab, offset in places], dtype=np.float32)
+    def rows(self, rows: NDArray[np.int64]) -> Slab:
+        """Some rows, in the order asked for."""
+        numbers, offsets = np.divmod(rows, _SLAB)
+        parts = [self.slabs[number].part(offsets[numbers == number]) for number in np.unique(numbers).tolist()]
+        places = np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
+        return joined(parts, self.dim).part(places)
 
 
-def finite(vectors: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
+def finite(vector: Floats, shape: tuple[int, ...]) -> Floats:
     """The array if it has that shape and only finite members; a clear error otherwise."""
-    if vectors.shape != shape:
-        raise InvalidRequest(f"A vector array of shape {vectors.shape} where {shape} is due.", code="invalid_vector")
-    if not np.isfinite(vectors).all():
-        raise InvalidRequest("A vector has NaN or infinite members.", code="invalid_vector")
-    return vectors.astype(np.float32, copy=False)
+    if vector.shape != shape:
+        raise InvalidRequest(f"A vector array of shape {vector.shape} where {shape} is due.", code="invalid_vector")
+    try:
+        sound = bool(np.isfinite(vector).all())
+    except TypeError:
+        sound = False
+    if not sound:
+        raise InvalidRequest("A vector has members that are not finite numbers.", code="invalid_vector")
+    return vector.astype(np.float32, copy=False)
 
 
-def pack(vector: NDArray[np.float32]) -> bytes:
-    """The BLOB of one unit vector: 16-bit floats, little-endian."""
-    return finite(vector, vector.shape).astype("<f2").tobytes()
+def pack(vector: Floats) -> bytes:
+    """The BLOB of one vector: the scale, then the upper, then the lower bytes."""
+    row = Slab.of(finite(vector, (vector.size,))[None, :])
+    return row.scales.astype("<f4").tobytes() + row.upper.tobytes() + row.lower.tobytes()
 
 
-def unpacked(blobs: Sequence[bytes], dim: int) -> NDArray[np.float32]:
-    """The rows that ``pack`` packed; all must have the right size."""
-    return np.frombuffer(b"".join(blobs), dtype="<f2").reshape(-1, dim).astype(np.float32)
+def packed_size(dim: int) -> int:
+    """The length of a packed vector."""
+    return _SCALE_BYTES + 2 * dim
 
 
-def _slab(dim: int) -> tuple[NDArray[np.int8], NDArray[np.float16], NDArray[np.float32]]:
-    return (
-        np.zeros((_GROW, dim), dtype=np.int8),
-        np.zeros((_GROW, dim), dtype=np.float16),
-        np.zeros(_GROW, dtype=np.float32),
+def unpacked(blobs: Sequence[bytes], dim: int) -> tuple[Slab, NDArray[np.bool_]]:
+    """The rows that ``pack`` packed, and which are sound: anything else comes out as zeros."""
+    size = packed_size(dim)
+    table = np.frombuffer(b"".join(blobs), dtype=np.int8).reshape(-1, size)
+    scales = np.ascontiguousarray(table[:, :_SCALE_BYTES]).view("<f4")[:, 0].astype(np.float32)
+    sound = np.isfinite(scales) & (scales >= 0) & (scales <= 1)
+    upper, lower = table[:, _SCALE_BYTES : _SCALE_BYTES + dim], table[:, _SCALE_BYTES + dim :]
+    return Slab(np.where(sound, scales, np.float32(0)), upper, lower), sound
+
+
+def joined(parts: Sequence[Slab], dim: int) -> Slab:
+    """Several runs of rows as one."""
+    if not parts:
+        return Slab.of(np.zeros((0, dim), dtype=np.float32))
+    return Slab(
+        np.concatenate([part.scales for part in parts]),
+        np.concatenate([part.upper for part in parts]),
+        np.concatenate([part.lower for part in parts]),
     )
 
 
-def _fill(
-    slab: tuple[NDArray[np.int8], NDArray[np.float16], NDArray[np.float32]],
-    offset: int,
-    vectors: NDArray[np.float32],
-) -> None:
-    small, half, scales = slab
-    span = slice(offset, offset + len(vectors))
-    steps = np.abs(vectors).max(axis=1) / np.float32(127)
-    np.maximum(steps, np.float32(1e-12), out=steps)
-    half[span] = vectors
-    small[span] = np.rint(vectors / steps[:, None])
-    scales[span] = steps
+def _scan(upper: Bytes, asked: Slab, out: Floats) -> None:
+    """The products of the upper bytes with the query, not yet scaled by row."""
+    if simsimd is not None:
+        simsimd.cdist(asked.upper, upper, "dot", out=out[None, :])
+        out *= asked.scales[0]
+        return
+    query = asked.floats()[0]
+    for first in range(0, len(upper), _BLOCK):
+        block = upper[first : first + _BLOCK].astype(np.float32)
+        np.dot(block, query, out=out[first : first + _BLOCK])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truekeep.search.fusion import SIGNALS, Signals, Weights
-from truekeep.search.signals import Floats, View
+from truekeep.search.signals import Floats, Measured, View
 
 Places = NDArray[np.int64]
 _SPARE = 64
@@ -31,29 +31,28 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The visible rows of one search with their signals."""
+    """What one search measured, and how it is weighed."""
 
-    view: View
-    signals: Signals
+    measured: Measured
     weights: Weights
 
-    def hits(
-        self,
-        k: int,
-        correction: Callable[[Places], Floats] | None,
-        *,
-        prefer: NDArray[np.int64] | None,
-        floor: bool,
-        explain: bool,
-    ) -> list[Hit]:
-        """The best ``k``; ``correction`` gives what exact vectors change in the meaning of some places."""
+    @property
+    def view(self) -> View:
+        """The rows in sight."""
+        return self.measured.view
+
+    @property
+    def signals(self) -> Signals:
+        """The signals of the rows in sight."""
+        return self.measured.signals
+
+    def hits(self, k: int, *, prefer: NDArray[np.int64] | None, floor: bool, explain: bool) -> list[Hit]:
+        """The best ``k``, best first."""
         totals = self.weights.total(self.signals)
-        places = np.arange(len(totals))
-        if floor:
-            places = np.flatnonzero(self.weights.evidence(self.signals) >= self.weights.floor)
+        places = self._related(totals) if floor else np.arange(len(totals))
         window = k + _SPARE
         while True:
-            ranked, sums = self._sorted(totals, _largest(totals, places, window), correction)
+            ranked, sums = self._sorted(totals, _largest(totals, places, window))
             groups = self._folded(ranked)
             # A flood of copies must not crowd out the rest of the answer, so the window widens behind it.
             if len(groups) >= k or window >= len(places):
@@ -62,12 +61,15 @@ class Ranking:
         preferred = frozenset(() if prefer is None else prefer.tolist())
         return [self._hit(group, sums, preferred, explain) for group in groups[:k]]
 
-    def _sorted(
-        self, totals: Floats, places: Places, correction: Callable[[Places], Floats] | None
-    ) -> tuple[Places, dict[int, float]]:
+    def _related(self, totals: Floats) -> Places:
+        if self.weights.evidence(self.signals).max() < self.weights.gate:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(totals >= self.weights.floor)
+
+    def _sorted(self, totals: Floats, places: Places) -> tuple[Places, dict[int, float]]:
         sums = totals[places]
-        if correction is not None and "meaning" in self.signals:
-            sums = sums + correction(places) * np.float32(self.weights.weights.get("meaning", 0.0))
+        if "meaning" in self.signals:
+            sums = sums + self.measured.sharpened(places) * np.float32(self.weights.weights["meaning"])
         newest_first = -self.view.rows.column("seq")[self.view.chosen[places]]
         ranked = places[np.lexsort((newest_first, -sums))]
         return ranked, dict(zip(places.tolist(), sums.tolist(), strict=True))

@@ -61,6 +61,8 @@ class Rows:
     keys: NDArray[np.int64]
     order: NDArray[np.int64]
     roster: Roster
+    newest: int = -1
+    """The largest ``seq`` there ever was; what is newer replaces nothing."""
 
     @classmethod
     def empty(cls) -> Self:
@@ -94,11 +96,15 @@ class Rows:
         fresh["flags"] = deck.flags
         fresh["has_vector"] = has_vector
         keys, order = self._placed(fresh, count)
-        return replace(self, columns=columns, size=self.size + count, keys=keys, order=order)
+        newest = max(self.newest, max(seqs, default=-1))
+        return replace(self, columns=columns, size=self.size + count, keys=keys, order=order, newest=newest)
 
     def without(self, seqs: Iterable[int]) -> Self:
         """The view in which the rows of these places are gone."""
-        gone = np.isin(self.column("seq")[self.order], np.fromiter(seqs, dtype=np.int64))
+        asked = np.fromiter(seqs, dtype=np.int64)
+        if asked.size and asked.min() > self.newest:
+            return self
+        gone = np.isin(self.column("seq")[self.order], asked)
         return self if not gone.any() else replace(self, keys=self.keys[~gone], order=self.order[~gone])
 
     def kept(self, rows: NDArray[np.int64]) -> Self:

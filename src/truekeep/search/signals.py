@@ -40,7 +40,26 @@ class View:
     names: dict[int, set[int]]
 
 
-def measure(view: View, query: Query, vector: Floats | None, scale: Scale | None) -> Signals:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The signals of one search, and what is needed to sharpen the meaning of the few rows that matter."""
+
+    view: View
+    signals: Signals
+    vector: Floats | None
+    scale: Scale
+
+    def sharpened(self, places: NDArray[np.int64]) -> Floats:
+        """What exact cosines change in the meaning of some places."""
+        rows = self.view.chosen[places]
+        if self.vector is None or self.view.matrix is None or not len(rows):
+            return np.zeros(len(rows), dtype=np.float32)
+        exact = _common(self.view.matrix.exact(rows, self.vector), self.scale)
+        present = self.view.rows.column("has_vector")[rows]
+        return np.where(present, exact - self.signals["meaning"][places], np.float32(0))
+
+
+def measure(view: View, query: Query, vector: Floats | None, scale: Scale | None) -> Measured:
     """Every signal for every visible row; without a vector those of meaning are left out."""
     together = _Together.of(view.rows.column("thread")[view.chosen])
     signals = _context(view, query)
@@ -51,22 +70,16 @@ def measure(view: View, query: Query, vector: Floats | None, scale: Scale | None
     signals["words_after"] = together.after(words, 1, 0.0)
     signals["words_around"] = together.before(words, 2, 0.0) + together.after(words, 2, 0.0)
     signals["name"] = _named(view, query, among)
+    used = scale or _PLAIN
     if vector is not None and view.matrix is not None:
-        meaning, usual = _meaning(view, view.matrix, vector, scale)
+        cosines = view.matrix.scan(vector)[view.chosen]
+        present = view.rows.column("has_vector")[view.chosen]
+        used = scale or _estimated(cosines[present])
+        meaning, usual = _meaning(_common(cosines, used), present)
         signals["meaning"] = meaning
         signals["meaning_before"] = together.before(meaning, 1, usual)
         signals["meaning_after"] = together.after(meaning, 1, usual)
-    return signals
-
-
-def correction(view: View, vector: Floats, scale: Scale | None, places: NDArray[np.int64]) -> Floats:
-    """What exact cosines change in the meaning of some places of the view."""
-    if view.matrix is None or not len(places):
-        return np.zeros(len(places), dtype=np.float32)
-    rows = view.chosen[places]
-    spread = (scale or _PLAIN).spread
-    change = view.matrix.exact(rows, vector) - view.matrix.scanned(rows, vector)
-    return change * np.float32(_PLAIN.spread / spread)
+    return Measured(view, signals, vector if "meaning" in signals else None, used)
 
 
 def _collection(view: View) -> Collection:
@@ -117,18 +130,20 @@ def _named(view: View, query: Query, among: Collection) -> Floats:
     return named * (1 - _spoken(view, people))
 
 
-def _meaning(view: View, matrix: Matrix, vector: Floats, scale: Scale | None) -> tuple[Floats, float]:
-    """Cosines on the common scale, and the value that stands for a missing one."""
-    cosines = matrix.scan(vector)[view.chosen]
-    present = view.rows.column("has_vector")[view.chosen]
-    known = cosines if present.all() else cosines[present]
-    used = scale or _estimated(known)
-    cosines -= np.float32(used.centre)
-    cosines *= np.float32(_PLAIN.spread / used.spread)
+def _common(cosines: Floats, scale: Scale) -> Floats:
+    """Cosines of a model on the scale common to all."""
+    cosines = cosines - np.float32(scale.centre)
+    cosines *= np.float32(_PLAIN.spread / scale.spread)
     cosines += np.float32(_PLAIN.centre)
-    usual = float(cosines[present].mean()) if len(known) else _PLAIN.centre
-    if len(known) != len(cosines):
-        cosines[~present] = usual
+    return cosines
+
+
+def _meaning(cosines: Floats, present: NDArray[np.bool_]) -> tuple[Floats, float]:
+    """The cosines with the usual one in place of those that are missing, and that usual one."""
+    if present.all():
+        return cosines, float(cosines.mean())
+    usual = float(cosines[present].mean()) if present.any() else _PLAIN.centre
+    cosines[~present] = usual
     return cosines, usual
 
 
