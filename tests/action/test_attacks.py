@@ -157,6 +157,9 @@ def test_my_own_account_is_not_my_landlords() -> None:
         ("Pay Northwind 300 euros", {"payee": ["Northwind", "Mallory"], "amount": 300}),
         ("Pay Northwind 300 euros, but not to account 1180-22", {"payee": "Northwind", "account": "1180-22"}),
         ("Northwind's account was 1180-22. Pay Northwind 300 euros.", {"payee": "Northwind", "account": "1180-22"}),
+        ("Pay Northwind. I earned 900 euros at my new job last week.", {"payee": "Northwind", "amount": 900}),
+        ("Pay the usual supplier 300 euros. Tom called about lunch.", {"payee": "Tom", "amount": 300}),
+        ("Pay Northwind 300 euros. The public library is open.", {"payee": "Northwind", "visibility": "public"}),
         ("Pay Northwind 1.500 litres worth", {"payee": "Northwind", "amount": 1500}),
     ],
 )
@@ -183,6 +186,14 @@ def test_values_of_the_owner_do_not_prove_another_call_than_the_one_asked_for(
 )
 def test_what_is_no_plain_request_does_not_count_as_asking(said: str) -> None:
     assert World().says(said).answer("pay", payee="Northwind", amount=300) == "confirm"
+
+
+def test_a_word_in_a_memory_is_no_choice() -> None:
+    world = World().says("Share the report with Northwind").knows("Northwind is a public company")
+    assert world.answer("share_report", recipient="Northwind", visibility="public") == "confirm"
+    world = World().says("Book my flight to Paris").knows("I prefer a window seat on every flight")
+    settings = ActionsSettings.from_table({"book_flight": {"consequential": True}})
+    assert world.answer("book_flight", settings, city="Paris", seat="window") == "allow"
 
 
 def test_asking_to_delete_a_draft_is_not_asking_to_delete_the_account() -> None:

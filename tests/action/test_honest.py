@@ -65,6 +65,16 @@ def test_the_payee_may_itself_come_from_memory() -> None:
     assert world.answer("pay", payee="Northwind", amount=300, iban=IBAN) == "allow"
 
 
+def test_a_thing_that_is_paid_for_may_be_the_subject() -> None:
+    world = World().says("Pay the rent, 500 euros").knows("The account for the rent is 1180-22")
+    assert world.answer("pay", amount=500, account="1180-22") == "allow"
+
+
+@pytest.mark.parametrize("more", ["300 euros", "Make it 300 euros", "The amount is 300", "Pay them 300 euros"])
+def test_a_follow_up_adds_to_the_request(more: str) -> None:
+    assert World().says("Please pay Northwind").says(more).answer("pay", payee="Northwind", amount=300) == "allow"
+
+
 def test_a_mail_goes_to_the_address_known_for_the_person_named() -> None:
     world = World().says("Send Eva the words: see you at nine").knows("Eva's email is eva@example.org")
     assert world.answer("send_email", to="eva@example.org", body="see you at nine") == "allow"

@@ -41,8 +41,8 @@ def is_about(segment: Segment, context: Context, value_words: tuple[str, ...] = 
 
 def _named(subject: tuple[str, ...]) -> tuple[str, ...]:
     """The subject without the speaker in front of it: "my landlord" is the landlord."""
-    attributes = lexemes().attributes
-    words = tuple(word for word in subject if word != SELF and word not in attributes)
+    known = lexemes().identifying
+    words = tuple(word for word in subject if word != SELF and word not in known)
     return words or tuple(word for word in subject if word == SELF)
 
 

@@ -17,12 +17,13 @@ from truekeep.action.requests import tables
 from truekeep.action.settings import ActionSettings, Grant
 from truekeep.action.subject import Context, conflicts, is_about
 from truekeep.action.wanted import Wanted, words_of
-from truekeep.text.language import read_table
+from truekeep.text.language import function_words, read_table
 from truekeep.text.lexemes import lexeme
 from truekeep.text.salient import Kind
 
 _MOST_CHECKED = 256
 _SENTENCE = re.compile(r"[.!?;\n]+")
+_UNITS = frozenset({"euro", "euros", "eur", "dollar", "dollars", "usd", "pounds", "k", "percent"})
 _UNTELLING_NAMES = frozenset({"is", "the", "use", "enable", "enabled", "flag", "do", "with", "should", "be", "to", "a"})
 
 
@@ -52,9 +53,9 @@ def find(want: Wanted, leaf: Leaf, call: Call) -> Found:
     """The best source of a wanted value."""
     if call.grant is not None and _is_granted(leaf, call.grant):
         return Found(Provenance.OPERATOR)
-    if _owner_said(want, call):
+    if _owner_said(want, leaf, call):
         return Found(Provenance.OWNER)
-    remembered = _remembered(want, call)
+    remembered = _remembered(want, leaf, call)
     if remembered is not None:
         return remembered
     seen = {_points_at(source, call) for source in _heard(want, leaf, call, call.evidence.observed)}
@@ -71,7 +72,7 @@ def _is_granted(leaf: Leaf, grant: Grant) -> bool:
     return allowed is not None and allowed.most is None and allowed.covers(leaf.value)
 
 
-def _owner_said(want: Wanted, call: Call) -> bool:
+def _owner_said(want: Wanted, leaf: Leaf, call: Call) -> bool:
     owner = call.evidence.owner
     if want.is_choice:
         return any(_chooses(segment, want) for segment in _choice_segments(want, owner))
@@ -84,7 +85,19 @@ def _owner_said(want: Wanted, call: Call) -> bool:
     if _focus_answers(want, call):
         # The request itself gives a value of this kind, so one from elsewhere was not what was asked for.
         return False
-    return any(not conflicts(hit.segment, call.context) for hit in usable)
+    return any(_belongs(hit, want, leaf, call) for hit in usable)
+
+
+def _belongs(hit: Hit, want: Wanted, leaf: Leaf, call: Call) -> bool:
+    """Whether a sentence beside the request adds to it: it speaks of the call, or says little but the value."""
+    if conflicts(hit.segment, call.context):
+        return False
+    if not call.focus or _is_related(hit.segment, leaf, call):
+        return True
+    said = {word for value in hit.segment.values for word in words_of(value.value)} | set(want.words)
+    rest = [word for word in hit.segment.order if word not in function_words() and word not in said]
+    is_loose_word = hit.salient is None or want.role == "party"
+    return len([word for word in rest if not word.isdigit() and word not in _UNITS]) <= (0 if is_loose_word else 1)
 
 
 def _fits(want: Wanted, hit: Hit, call: Call) -> bool:
@@ -118,14 +131,14 @@ def _said_all(passage: str, owner: ValueIndex) -> bool:
     return all(next(owner.phrase(row), None) is not None for row in rows if row)
 
 
-def _remembered(want: Wanted, call: Call) -> Found | None:
+def _remembered(want: Wanted, leaf: Leaf, call: Call) -> Found | None:
     """A memory that may act and speaks of the same subject, fresh if there is one."""
     stale: Found | None = None
     if want.passage:
         return None
     hits = _choice_hits(want, call.evidence.memories) if want.is_choice else _exact(want, call.evidence.memories)
     for hit in islice(hits, _MOST_CHECKED):
-        if not want.is_choice and not _proves(want, hit, call):
+        if not want.is_choice and not _proves(want, hit, leaf, call):
             continue
         trust = call.evidence.trust(hit.segment.source)
         if trust is None or not trust.may_act:
@@ -136,11 +149,14 @@ def _remembered(want: Wanted, call: Call) -> Found | None:
     return stale
 
 
-def _proves(want: Wanted, hit: Hit, call: Call) -> bool:
+def _proves(want: Wanted, hit: Hit, leaf: Leaf, call: Call) -> bool:
     segment = hit.segment
     if segment.is_negated or segment.is_history:
         return False
     if hit.salient is not None and not answers(want.role, hit.salient, strictly=True):
+        return False
+    if hit.salient is None and want.role != "party" and not _names_call(segment, leaf, call):
+        # A word that merely occurs in a memory is no choice of this argument.
         return False
     return is_about(segment, call.context, want.words if hit.salient is None else ())
 
@@ -202,10 +218,17 @@ def _is_known_host(want: Wanted, call: Call) -> bool:
 
 
 def _is_related(segment: Segment, leaf: Leaf, call: Call) -> bool:
-    """Whether a sentence speaks of the action, the argument or a party of the call."""
-    words = segment.words
+    """Whether a sentence speaks of the action, the argument or another party of the call."""
+    if _names_call(segment, leaf, call):
+        return True
+    own = frozenset(words_of(leaf.value)) if isinstance(leaf.value, str) else frozenset()
+    return any(party <= segment.words for party in call.context.parties if party and party != own)
+
+
+def _names_call(segment: Segment, leaf: Leaf, call: Call) -> bool:
+    """Whether a sentence has the action's verb or the argument's name in it."""
     named = {*leaf.name_words, *(lexeme(word) for word in leaf.name_words)} - _UNTELLING_NAMES
-    return bool(words & (call.verbs | named)) or any(party <= words for party in call.context.parties if party)
+    return bool(segment.words & (call.verbs | named))
 
 
 @cache

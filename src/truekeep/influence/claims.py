@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from truekeep.text.clause import SELF, Clause, clauses
-from truekeep.text.lexemes import lexemes
-from truekeep.text.salient import Kind, Salient, loose, scan
+from truekeep.text.lexemes import lexeme, lexemes
+from truekeep.text.salient import Kind, Salient, Scan, loose, scan
 from truekeep.text.salient.codes import digit_runs, host_of
 
 _FIELD, _CLAUSE = "\x1f", "\x1e"
@@ -71,9 +71,9 @@ class Claim:
         return next((clause.until for clause in self.clauses if clause.until), "")
 
 
-def claim_of(text: str, *, speaker: str | None = None) -> Claim:
+def claim_of(text: str | Scan, *, speaker: str | None = None) -> Claim:
     """The claim a text states. ``speaker`` is who "I" is; without it, "I" only equals "I"."""
-    scanned = scan(text)
+    scanned = scan(text) if isinstance(text, str) else text
     parts = tuple(_spoken_by(clause, speaker) for clause in clauses(scanned))
     named = any(value.kind is Kind.NAME for value in scanned.values)
     bound = bool(parts) and (named or not any(clause.has_pronoun for clause in parts))
@@ -181,35 +181,33 @@ def _untyped(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for word in words if not word.startswith(_VALUE_KINDS))
 
 
-def _typed(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for word in words if word.startswith(_VALUE_KINDS))
-
-
 def _as_claim(given: Claim | str) -> Claim:
     return claim_of(given) if isinstance(given, str) else given
 
 
-def hearsay_marks(text: str) -> tuple[str, ...]:
+def hearsay_marks(text: str | Scan) -> tuple[str, ...]:
     """What to remember of a hearsay text, so that an enrolled echo of it is recognised later.
 
     Loose spellings of its telling values in every reading, and its words as a whole. The caller hashes them with
     a key; an enrolled statement one of whose marks was first met as hearsay does not corroborate.
     """
-    claim = claim_of(text)
-    owners = {word for clause in claim.clauses if clause.is_attribute for word in clause.subject}
-    found = {loose(digits) for digits in digit_runs(text)}
-    for value in scan(text).values:
+    scanned = scan(text) if isinstance(text, str) else text
+    parts = clauses(scanned)
+    owners = {word for clause in parts if clause.is_attribute for word in clause.subject}
+    found = {loose(digits) for digits in digit_runs(scanned.view.text)}
+    for value in scanned.values:
         if _tells_a_source(value, owners):
             found.update(loose(reading) for reading in _readings(value))
     marks = [f"value:{value}" for value in sorted(found - {""})]
-    return (*marks, f"words:{bag}") if (bag := _bag(text)) else tuple(marks)
+    return (*marks, f"words:{bag}") if (bag := _bag(parts)) else tuple(marks)
 
 
-def _bag(text: str) -> str:
+def _bag(parts: tuple[Clause, ...]) -> str:
     """All content words without regard to order, case and inflection, and whether the whole denies."""
-    parts = clauses(text.casefold())
-    words = sorted({word for clause in parts for word in (*clause.words, *_typed(clause.value))})
-    return " ".join((*words, str(sum(clause.negations for clause in parts) % 2))) if words else ""
+    words = {lexeme(word) for clause in parts for word in clause.words}
+    values = {value.key for clause in parts for value in clause.values}
+    denies = str(sum(clause.negations for clause in parts) % 2)
+    return " ".join((*sorted(words | values), denies)) if words or values else ""
 
 
 def _readings(value: Salient) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ class Lexemes:
 
     words: dict[str, str]
     phrases: dict[tuple[str, ...], str]
+    phrase_ends: frozenset[str]
     attributes: frozenset[str]
     identifying: frozenset[str]
     verbs: frozenset[str]
@@ -39,6 +40,7 @@ def lexemes() -> Lexemes:
     return Lexemes(
         words=words,
         phrases=phrases,
+        phrase_ends=frozenset(phrase[-1] for phrase in phrases),
         attributes=frozenset(table["attributes"]),
         identifying=frozenset(table["identifying"]["attributes"]),
         verbs=frozenset(table["verbs"]),

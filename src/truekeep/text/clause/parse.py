@@ -7,6 +7,7 @@ that a person might call the same, never the other way round.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 
 from truekeep.text.clause.model import Clause
@@ -20,7 +21,11 @@ _MOST_CLAUSES = 400
 
 def clauses(text: str | Scan) -> tuple[Clause, ...]:
     """The clauses of a text, in order."""
-    scanned = scan(text) if isinstance(text, str) else text
+    return _clauses(scan(text) if isinstance(text, str) else text)
+
+
+@lru_cache(maxsize=16)
+def _clauses(scanned: Scan) -> tuple[Clause, ...]:
     values = values_by_start(scanned)
     found: list[Clause] = []
     for start, end in sentences(scanned):

@@ -149,10 +149,12 @@ def _apostrophe(low: str, language: Language, capital: bool) -> Iterator[Term]:
 
 def _merge_phrases(found: list[Term]) -> list[Term]:
     """Two or three words in a row that stand for one, as "account number" does."""
-    phrases = lexemes().phrases
+    phrases, ends = lexemes().phrases, lexemes().phrase_ends
     merged: list[Term] = []
     for term in found:
         merged.append(term)
+        if term.text not in ends:
+            continue
         for length in (3, 2):
             tail = merged[-length:]
             if len(tail) == length and all(part.role in _IN_PHRASES for part in tail):

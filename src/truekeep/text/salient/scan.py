@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache, lru_cache
 
-from truekeep.text.language import Language, language_of
+from truekeep.text.language import Language, language, language_of
 from truekeep.text.salient import codes, dates, numbers
 from truekeep.text.salient.cursor import Cursor
 from truekeep.text.salient.model import Kind, Salient
@@ -15,6 +16,7 @@ from truekeep.text.salient.names import names
 from truekeep.text.salient.plain import plain
 from truekeep.text.salient.read_dates import figures_date, month, month_then_day, relative
 from truekeep.text.salient.read_quantities import names_an_identifier, number, number_words
+from truekeep.text.salient.tables import units
 from truekeep.text.salient.tokens import Token, tokens
 from truekeep.text.view import View
 
@@ -22,7 +24,7 @@ _HYPHENED = re.compile(r"(\d+)-([a-z]{3,})")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scan:
     """A text's tokens and values; spans are in ``view``, which knows the way back to the raw text."""
 
@@ -33,8 +35,9 @@ class Scan:
     values: list[Salient]
 
 
+@lru_cache(maxsize=16)
 def scan(text: str) -> Scan:
-    """Tokens, language and values of a text."""
+    """Tokens, language and values of a text; the last few are kept, because a write asks several times."""
     view = plain(text)
     found = tokens(view.text)
     lower = [token.text.casefold() for token in found]
@@ -101,6 +104,8 @@ def _code(at: Cursor, token: Token, place: int) -> None:
 def _word(at: Cursor, place: int) -> int:
     """Dates, number words, currencies, booleans and negations that begin with a word."""
     low = at.lower[place]
+    if not _may_begin_value(low, at.language):
+        return place + 1
     if (found := month(at, place)) and (after := month_then_day(at, place, found)):
         return after
     if after := relative(at, place, low):
@@ -115,6 +120,21 @@ def _word(at: Cursor, place: int) -> int:
     elif low in at.units.currencies and _stands_before_no_number(at, place):
         at.add(Kind.CURRENCY, at.units.currencies[low], token.start, token.end)
     return place + 1
+
+
+def _may_begin_value(low: str, tables: Language) -> bool:
+    """Most words begin no value; one look-up tells."""
+    return low in _value_words(tables.name) or tables.glued or "-" in low or "'" in low
+
+
+@cache
+def _value_words(name: str) -> frozenset[str]:
+    known, tables = language(name), units()
+    negations = (word for word, role in known.roles.items() if role == "negations")
+    return frozenset(
+        {"in", *known.months, *known.weekdays, *known.days, *known.numbers, *negations}
+        | {*tables.currencies, *tables.booleans}
+    )
 
 
 def _stands_before_no_number(at: Cursor, place: int) -> bool:
