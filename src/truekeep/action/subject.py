@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from truekeep.action.index import Segment
 from truekeep.text.clause import SELF
+from truekeep.text.language import function_words
 from truekeep.text.lexemes import lexemes
 
 _ME = frozenset(
@@ -51,12 +52,13 @@ def _same_party(subject: frozenset[str], party: frozenset[str]) -> bool:
 
 
 def _is_about_owner(segment: Segment, context: Context) -> bool:
-    """ "My account" is meant by "me", or by "my" followed by the same attribute, not by "my landlord"."""
+    """ "My account" is meant by "me", or by "my" followed by the same attribute, not by "my landlord"; a habit by what it is about."""
     if context.words & _ME:
         return True
     if not context.words & _MY and SELF not in context.words:
         return False
-    return bool(set(segment.attribute) & context.words)
+    spoken_of = set(segment.attribute) or segment.words - function_words()
+    return bool(spoken_of & context.words)
 
 
 def conflicts(segment: Segment, context: Context) -> bool:
