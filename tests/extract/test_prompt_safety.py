@@ -23,6 +23,7 @@ from truekeep.extract.prompt_patterns import load_patterns
 from truekeep.extract.prompt_safety import MAX_PROMPT, validate_custom_prompt
 from truekeep.extract.template import field_names, parse_template
 
+WRITTEN = yaml.safe_load((Path(__file__).parent / "data" / "prompts.yaml").read_text(encoding="utf-8"))
 TRICKS = yaml.safe_load((Path(__file__).parent / "data" / "template_tricks.yaml").read_text(encoding="utf-8"))
 PATTERNS: list[dict[str, Any]] = load_patterns()["patterns"]
 REFUSED = [(row["id"], case) for row in PATTERNS for case in row["refuses"]]
@@ -51,9 +52,14 @@ def refusal(prompt: Any, *, strict: bool = True) -> PromptSecurityError:
     return caught.value
 
 
-@pytest.mark.parametrize("prompt", HONEST)
+@pytest.mark.parametrize("prompt", HONEST + WRITTEN["honest"])
 def test_an_honest_prompt_in_any_language_passes(prompt: str) -> None:
     validate_custom_prompt(prompt)
+
+
+@pytest.mark.parametrize("prompt", WRITTEN["refused"])
+def test_a_reworded_or_disguised_attack_is_refused(prompt: str) -> None:
+    refusal(prompt, strict=False)
 
 
 @pytest.mark.parametrize(("pattern", "case"), REFUSED)
@@ -196,10 +202,13 @@ def test_a_prompt_of_ten_thousand_characters_is_judged_in_ten_milliseconds(kind:
 
 @pytest.mark.parametrize("kind", CONTRIVED)
 def test_a_contrived_prompt_takes_longer_but_no_more_than_linearly(kind: str) -> None:
-    prompt = CONTRIVED[kind][:MAX_PROMPT]
-    whole, half = (min(_seconds(text) for _ in range(5)) for text in (prompt, prompt[: MAX_PROMPT // 2]))
-    assert whole < max(3 * half, 0.010)
-    assert whole < 0.150
+    whole = CONTRIVED[kind][:MAX_PROMPT]
+    quarter = whole[: MAX_PROMPT // 4]
+    runs = [(_seconds(whole), _seconds(quarter)) for _ in range(9)]
+    slow, quick = (min(times) for times in zip(*runs, strict=True))
+    # Four times the text: four times the time if it is linear, sixteen times if it is not.
+    assert slow < max(9 * quick, 0.010)
+    assert slow < 0.150
 
 
 def _seconds(prompt: str) -> float:
