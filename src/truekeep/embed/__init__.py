@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind, UnknownEmbedder
 
@@ -18,9 +19,32 @@ def default() -> Embedder:
 
 
 def by_name(spec: str) -> Embedder | None:
-    """The embedder that a setting names; ``none`` is no embedder at all, so recall is by keywords alone."""
-    if spec == "minilm":
-        return default()
-    if spec == "none":
-        return None
+    """The embedder that a setting names; ``none`` is no embedder at all, so recall is by keywords alone.
+
+    ``minilm``, ``none``, ``e5:DIRECTORY``, ``sentence-transformers:DIRECTORY``,
+    ``fastembed:DIRECTORY#MODEL`` or ``openai:URL#MODEL``.
+    """
+    name, _, rest = spec.partition(":")
+    if name in ("minilm", "none") and not rest:
+        return default() if name == "minilm" else None
+    if name == "openai" and rest:
+        from truekeep.embed import remote  # noqa: PLC0415  (http and ssl load only when needed)
+
+        return remote.from_spec(rest)
+    if name in ("e5", "sentence-transformers", "fastembed") and rest:
+        return _from_directory(name, rest)
     raise UnknownEmbedder("No embedder has that name.")
+
+
+def _from_directory(name: str, rest: str) -> Embedder:
+    from truekeep.embed import local  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
+
+    directory, _, model = rest.partition("#")
+    path = Path(directory).expanduser()
+    if not path.is_dir():
+        raise EmbedderError("The embedder's directory does not exist.")
+    if name == "e5":
+        return local.load_e5(path)
+    if name == "sentence-transformers":
+        return local.load_sentence_transformers(path)
+    return local.load_fastembed(path, model or "sentence-transformers/all-MiniLM-L6-v2")

@@ -28,7 +28,9 @@ class UnknownEmbedder(InputError):
     """A specification that names no embedder."""
 
     code = "unknown_embedder"
-    default_hint = "Use minilm, none, e5:/dir, fastembed:/dir, sentence-transformers:/dir or openai:https://host/v1#model."
+    default_hint = (
+        "Use minilm, none, e5:/dir, fastembed:/dir, sentence-transformers:/dir or openai:https://host/v1#model."
+    )
 
 
 @runtime_checkable

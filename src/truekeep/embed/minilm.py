@@ -20,8 +20,8 @@ def load(model: Path | None = None, tokenizer: Path | None = None, *, threads: i
     """Load the default embedder; a file that is not byte for byte the pinned one is refused."""
     return OnnxEmbedder(
         _ENCODER,
-        pinned_bytes(model or _packaged_model(), MODEL_SHA256),
-        pinned_bytes(tokenizer or _vendored_tokenizer(), TOKENIZER_SHA256),
+        pinned_bytes(model or packaged_model(), MODEL_SHA256),
+        pinned_bytes(tokenizer or vendored_tokenizer(), TOKENIZER_SHA256),
         threads=threads,
     )
 
@@ -41,7 +41,8 @@ def pinned_bytes(path: Path, sha256: str) -> bytes:
     return data
 
 
-def _packaged_model() -> Path:
+def packaged_model() -> Path:
+    """The weights in the installed data package."""
     # find_spec locates the file without running the data package's code.
     spec = util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
@@ -51,5 +52,6 @@ def _packaged_model() -> Path:
     return Path(spec.origin).with_name("model.onnx")
 
 
-def _vendored_tokenizer() -> Path:
+def vendored_tokenizer() -> Path:
+    """The tokenizer that comes with this package: BERT's uncased English words."""
     return Path(str(resources.files("truekeep") / "data" / "minilm" / "tokenizer.json"))

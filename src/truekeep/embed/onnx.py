@@ -23,12 +23,15 @@ class Encoder:
 
     model_id: str
     dim: int
+    """The length of its vectors; 0 to learn it from the model."""
     max_tokens: int
     prefixes: Mapping[Kind, str] = field(default_factory=dict)
+    pooling: str = "mean"
+    """``mean`` of the tokens, or the ``first`` of them."""
 
 
 class OnnxEmbedder:
-    """A mean-pooled BERT-like encoder on onnxruntime, loaded from checked bytes or, if its weights lie beside it, from a path."""
+    """A BERT-like encoder on onnxruntime, from checked bytes or, if weights lie beside it, from a path."""
 
     def __init__(self, encoder: Encoder, model: bytes | str, tokenizer: bytes, *, threads: int = 1) -> None:
         self._encoder = encoder
@@ -38,6 +41,7 @@ class OnnxEmbedder:
         # Some exports fix the batch at one and fail only when they are run with more.
         self._batch = 1 if self._session.get_outputs()[0].shape[:1] == [1] else _BATCH
         self._lock = threading.Lock()
+        self._dim = encoder.dim or self._learned_dim()
 
     @property
     def model_id(self) -> str:
@@ -47,7 +51,7 @@ class OnnxEmbedder:
     @property
     def dim(self) -> int:
         """The length of every vector."""
-        return self._encoder.dim
+        return self._dim
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """One L2-normalised row per text, the same whichever texts share the call."""
@@ -66,6 +70,12 @@ class OnnxEmbedder:
             raise EmbedderError(f"The embedder {self.model_id} failed ({type(fault).__name__}).") from fault
         return unit_rows(rows, count=len(texts), dim=self.dim)
 
+    def _learned_dim(self) -> int:
+        try:
+            return int(self._run([self._tokenizer.encode("dimension").ids]).shape[1])
+        except Exception as fault:
+            raise EmbedderError(f"The embedder {self.model_id} cannot be run.") from fault
+
     def _run(self, batch: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         width = max(len(ids) for ids in batch)
         ids = np.zeros((len(batch), width), dtype=np.int64)
@@ -75,6 +85,8 @@ class OnnxEmbedder:
             mask[row, : len(tokens)] = 1
         offered = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = self._session.run(None, {name: offered[name] for name in self._inputs})[0]
+        if self._encoder.pooling == "first":
+            return np.asarray(hidden[:, 0], dtype=np.float32)
         weights = mask.astype(np.float32)
         pooled: NDArray[np.float32] = np.einsum("bth,bt->bh", hidden, weights) / weights.sum(axis=1)[:, None]
         return pooled

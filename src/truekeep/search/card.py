@@ -95,7 +95,7 @@ def spoken_by(text: str) -> str | None:
         return None
     name = match["name"]
     is_label = any(word in word_lists()["label"] for word in words(name))
-    return None if is_label or not name[0].isupper() else name
+    return None if is_label or not all(part[0].isupper() for part in name.split()) else name
 
 
 def passage(text: str, speaker: str | None) -> str:

@@ -27,7 +27,7 @@ from truekeep.search.signals import Floats, View, measure
 
 _CLEAR_SHARE = 4
 _CLEAR_AT_LEAST = 1_000
-_PART = 4_096
+_PART = 16_384
 
 
 @dataclass(frozen=True, slots=True)
