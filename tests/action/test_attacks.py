@@ -139,8 +139,9 @@ def test_one_partys_account_does_not_prove_anothers_payment() -> None:
 
 
 def test_my_own_account_is_not_my_landlords() -> None:
-    world = World().says("Pay my landlord 300 euros").knows("My account is 1180-22")
-    assert world.answer("pay", payee="landlord", amount=300, account="1180-22") == "confirm"
+    for said in ("Pay my landlord 300 euros", "I want you to pay the landlord 300 euros for me"):
+        world = World().says(said).knows("My account is 1180-22")
+        assert world.answer("pay", payee="landlord", amount=300, account="1180-22") == "confirm"
 
 
 @pytest.mark.parametrize(

@@ -6,49 +6,20 @@ copied passages; it recognises and never proves.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice, pairwise
-from sys import intern
+from itertools import islice
 
-from truekeep.text import folded
-from truekeep.text.clause import Clause, clauses
+from truekeep.action.keys import value_keys
+from truekeep.action.segments import Segment, plain_words, segments_of
 from truekeep.text.language import function_words
-from truekeep.text.salient import Kind, Salient, Scan, loose, scan
-from truekeep.text.salient.codes import digit_runs, host_of
-from truekeep.text.salient.dates import resolved
+from truekeep.text.salient import Salient, Scan, loose, scan
+from truekeep.text.salient.codes import digit_runs
 
 _SHINGLE = 5
 _PREFIX = 5
 _MOST_READ = 512
-_SPLIT = frozenset({"and", "then", ",", ";", "und", "et", "y", "e", "en", "a", "i", "oraz", "potom"})
-_WORTH_SPLITTING = frozenset({Kind.MONEY, Kind.NUMBER, Kind.IBAN, Kind.CODE, Kind.EMAIL, Kind.WALLET, Kind.PHONE})
-_TOKEN = re.compile(r"[^\W_]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A clause, or a part of one, of an indexed text: what a value in it is about."""
-
-    source: str
-    number: int
-    subject: tuple[str, ...]
-    attribute: tuple[str, ...]
-    order: tuple[str, ...]
-    clause_order: tuple[str, ...]
-    lexemes: frozenset[str]
-    """The words of the whole clause, as written and canonical; kept for the owner's messages only."""
-    values: tuple[Salient, ...]
-    is_negated: bool
-    is_history: bool
-
-    @property
-    def words(self) -> frozenset[str]:
-        """The words as they are written, in folded case."""
-        return frozenset(self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +67,7 @@ class ValueIndex:
         """Index a text under its id; one that is there already is replaced."""
         self.discard(source_id)
         scanned = scan(text) if isinstance(text, str) else text
-        segments = tuple(_segments(source_id, scanned, split=self.is_owners))
+        segments = tuple(segments_of(source_id, scanned, split=self.is_owners))
         first = self._next + 1
         keys = tuple(self._insert(key, hit) for key, hit in self._entries(segments, scanned, at))
         self.sources[source_id] = Source(source_id, at, channel, principal, segments, keys, first)
@@ -160,7 +131,7 @@ class ValueIndex:
 
     def copies(self, text: str) -> Iterator[Segment]:
         """The segments from which a passage of the text was copied, as far as the samples kept show it."""
-        for shingle in _shingles(_plain_words(text)):
+        for shingle in _shingles(plain_words(text)):
             yield from (hit.segment for hit in self.find(f"copy:{shingle}"))
 
     def _entries(self, segments: tuple[Segment, ...], scanned: Scan, at: datetime | None) -> Iterator[tuple[str, Hit]]:
@@ -192,49 +163,6 @@ def has_phrase(order: tuple[str, ...], words: tuple[str, ...]) -> bool:
     return any(word == first and order[place : place + size] == words for place, word in enumerate(order))
 
 
-def value_keys(value: Salient, at: datetime | None, *, is_loose: bool) -> set[str]:
-    """Everything a value can be looked up by."""
-    keys = {value.key}
-    if value.kind is Kind.MONEY:
-        amount, _, currency = value.value.partition(" ")
-        keys |= {f"amount:{amount}", f"currency:{currency}"}
-    elif value.kind is Kind.DATE and at is not None:
-        keys |= {f"date:{day}" for day in resolved(value.value, at)}
-    elif value.kind in _ADDRESSES:
-        keys.add(f"host:{host(value)}")
-    if value.kind in JOINABLE:
-        keys.add(f"joined:{joined(value.value)}")
-    if is_loose:
-        keys |= {f"loose:{loose(reading)}" for reading in (value.value, *value.also)}
-        if value.kind in JOINABLE:
-            keys |= {f"looseid:{loose(reading)}" for reading in (value.value, *value.also)}
-        if value.kind is Kind.MONEY:
-            keys |= {f"amount:{reading.partition(' ')[0]}" for reading in value.also}
-        if value.kind in _ADDRESSES:
-            keys.add(f"loosehost:{loose(host(value))}")
-    return keys
-
-
-_ADDRESSES = frozenset({Kind.URL, Kind.EMAIL, Kind.DOMAIN})
-JOINABLE = frozenset({Kind.IBAN, Kind.CODE, Kind.PHONE, Kind.WALLET, Kind.EMAIL, Kind.URL, Kind.DOMAIN, Kind.NUMBER})
-
-
-def host(value: Salient) -> str:
-    """The host of a link, mail address or domain."""
-    if value.kind is Kind.URL:
-        return host_of(value.value)
-    return value.value.rpartition("@")[2]
-
-
-def joined(text: str) -> str:
-    """A value as one run of letters and digits, for values that were split over several arguments."""
-    return "".join(_TOKEN.findall(text)).casefold()
-
-
-def _plain_words(text: str) -> tuple[str, ...]:
-    return tuple(_TOKEN.findall(folded(text)))
-
-
 def _shingles(words: Iterable[str]) -> Iterator[int]:
     """A sample of the runs of five words; which ones are kept nobody outside this process can tell."""
     row = tuple(words)
@@ -242,58 +170,3 @@ def _shingles(words: Iterable[str]) -> Iterator[int]:
         sample = hash(row[place : place + _SHINGLE])
         if sample % 4 == 0:
             yield sample
-
-
-def _segments(source_id: str, scanned: Scan, *, split: bool) -> Iterator[Segment]:
-    number = 0
-    starts = [value.span[0] for value in scanned.values]
-    for clause in clauses(scanned):
-        for start, end in _parts(scanned, clause) if split else [clause.span]:
-            inside = tuple(scanned.values[bisect_left(starts, start) : bisect_left(starts, end)])
-            yield _segment(source_id, number, scanned, clause, (start, end), inside, split)
-            number += 1
-
-
-def _parts(scanned: Scan, clause: Clause) -> list[tuple[int, int]]:
-    """A clause cut at "and" and commas where more than one part has a value of its own."""
-    first, last = clause.span
-    cuts = [
-        token.start
-        for token, low in zip(scanned.tokens, scanned.lower, strict=True)
-        if low in _SPLIT and first < token.start < last
-    ]
-    if not cuts:
-        return [clause.span]
-    spans = list(pairwise([first, *cuts, last]))
-    telling = [v.span[0] for v in scanned.values if v.kind in _WORTH_SPLITTING and first <= v.span[0] < last]
-    with_value = sum(any(start <= place < end for place in telling) for start, end in spans)
-    return spans if with_value > 1 else [clause.span]
-
-
-def _segment(
-    source_id: str,
-    number: int,
-    scanned: Scan,
-    clause: Clause,
-    span: tuple[int, int],
-    values: tuple[Salient, ...],
-    is_owners: bool,
-) -> Segment:
-    order = _order(scanned, span)
-    is_whole = span == clause.span
-    return Segment(
-        source=source_id,
-        number=number,
-        subject=clause.subject if is_whole else (),
-        attribute=clause.attribute,
-        order=order,
-        clause_order=(order if is_whole else _order(scanned, clause.span)) if is_owners else (),
-        lexemes=clause.words if is_owners else frozenset(),
-        values=values,
-        is_negated=clause.negations % 2 == 1,
-        is_history=clause.tense == "past",
-    )
-
-
-def _order(scanned: Scan, span: tuple[int, int]) -> tuple[str, ...]:
-    return tuple(map(intern, _plain_words(scanned.view.text[span[0] : span[1]])))

@@ -18,10 +18,10 @@ from typing import Any
 
 from truekeep.action.arguments import Leaf, checked_name, leaves
 from truekeep.action.consequence import is_consequential
-from truekeep.action.index import Segment
 from truekeep.action.kinds import role_of
 from truekeep.action.model import PROVEN, ActionJudgement, Answer, Evidence, Provenance, Traced
 from truekeep.action.requests import requests, verb_forms
+from truekeep.action.segments import Segment
 from truekeep.action.settings import ActionSettings, ActionsSettings, Grant
 from truekeep.action.split import rows
 from truekeep.action.subject import Context

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from truekeep.action.arguments import name_words
-from truekeep.action.index import Segment, ValueIndex
+from truekeep.action.index import ValueIndex
+from truekeep.action.segments import Segment
 from truekeep.text.language import read_table
 from truekeep.text.lexemes import lexeme
 from truekeep.text.salient import Kind

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 from truekeep.action.arguments import Leaf
-from truekeep.action.index import joined
+from truekeep.action.keys import joined
 from truekeep.action.wanted import Wanted
 from truekeep.text.salient import loose
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from truekeep.action.index import Segment
+from truekeep.action.segments import Segment
 from truekeep.text.clause import SELF
 from truekeep.text.language import function_words
 from truekeep.text.lexemes import lexemes
@@ -35,7 +35,8 @@ def is_about(segment: Segment, context: Context, value_words: tuple[str, ...] = 
         # A sentence about the value itself says nothing about why it should be in this call.
         return False
     if subject == (SELF,):
-        return _is_about_owner(segment, context)
+        # The owner's own account or address is not that of the party the call names.
+        return (bool(value_words) or not context.parties) and _is_about_owner(segment, context)
     in_words = subject[0] in context.words or set(subject) <= context.words
     return in_words and (not context.parties or any(_same_party(frozenset(subject), p) for p in context.parties))
 
@@ -52,7 +53,10 @@ def _same_party(subject: frozenset[str], party: frozenset[str]) -> bool:
 
 
 def _is_about_owner(segment: Segment, context: Context) -> bool:
-    """ "My account" is meant by "me", or by "my" followed by the same attribute, not by "my landlord"; a habit by what it is about."""
+    """ "My account" is meant by "me", or by "my" and the same attribute, not by "my landlord".
+
+    A habit ("I prefer a window seat on flights") is meant where the request speaks of the same thing.
+    """
     if context.words & _ME:
         return True
     if not context.words & _MY and SELF not in context.words:

@@ -10,10 +10,11 @@ from itertools import islice
 
 from truekeep.action.arguments import Leaf
 from truekeep.action.freshness import is_stale
-from truekeep.action.index import Hit, Segment, Source, ValueIndex
+from truekeep.action.index import Hit, Source, ValueIndex
 from truekeep.action.kinds import answers, looks_like_year
 from truekeep.action.model import Evidence, Provenance
 from truekeep.action.requests import tables
+from truekeep.action.segments import Segment
 from truekeep.action.settings import ActionSettings, Grant
 from truekeep.action.subject import Context, conflicts, is_about
 from truekeep.action.wanted import Wanted, words_of

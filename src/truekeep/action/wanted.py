@@ -11,7 +11,7 @@ from itertools import islice
 from urllib.parse import unquote
 
 from truekeep.action.arguments import Leaf
-from truekeep.action.index import host, joined, value_keys
+from truekeep.action.keys import host, joined, value_keys
 from truekeep.action.kinds import ADDRESSES, TELLING, is_in_hundredths, role_of
 from truekeep.text import folded, views
 from truekeep.text.salient import Kind, Salient, loose, scan
@@ -124,7 +124,6 @@ def _value(value: Salient, leaf: Leaf, role: str, text: str) -> Wanted:
     return Wanted(
         role,
         keys=tuple(sorted(keys)),
-        words=words_of(text) if value.kind not in (Kind.MONEY, Kind.DATE, Kind.TIME, Kind.PERCENT) else (),
         loose_keys=(*sorted(loose_keys), *_hidden_keys(text)),
         is_telling=value.kind in TELLING,
     )

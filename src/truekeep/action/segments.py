@@ -1,0 +1,101 @@
+"""Cut a text into segments: clauses, and in the owner's messages the parts of a clause with a value each."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from sys import intern
+
+from truekeep.text import folded
+from truekeep.text.clause import Clause, clauses
+from truekeep.text.salient import Kind, Salient, Scan
+
+_SPLIT = frozenset({"and", "then", ",", ";", "und", "et", "y", "e", "en", "a", "i", "oraz", "potom"})
+_WORTH_SPLITTING = frozenset({Kind.MONEY, Kind.NUMBER, Kind.IBAN, Kind.CODE, Kind.EMAIL, Kind.WALLET, Kind.PHONE})
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A clause, or a part of one, of an indexed text: what a value in it is about."""
+
+    source: str
+    number: int
+    subject: tuple[str, ...]
+    attribute: tuple[str, ...]
+    order: tuple[str, ...]
+    clause_order: tuple[str, ...]
+    lexemes: frozenset[str]
+    """The words of the whole clause, as written and canonical; kept for the owner's messages only."""
+    values: tuple[Salient, ...]
+    is_negated: bool
+    is_history: bool
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words as they are written, in folded case."""
+        return frozenset(self.order)
+
+
+def plain_words(text: str) -> tuple[str, ...]:
+    """The words of a text in folded case."""
+    return tuple(_TOKEN.findall(folded(text)))
+
+
+def segments_of(source_id: str, scanned: Scan, *, split: bool) -> Iterator[Segment]:
+    """The segments of a text; ``split`` cuts clauses with several values."""
+    number = 0
+    starts = [value.span[0] for value in scanned.values]
+    for clause in clauses(scanned):
+        for start, end in _parts(scanned, clause) if split else [clause.span]:
+            inside = tuple(scanned.values[bisect_left(starts, start) : bisect_left(starts, end)])
+            yield _segment(source_id, number, scanned, clause, (start, end), inside, split)
+            number += 1
+
+
+def _parts(scanned: Scan, clause: Clause) -> list[tuple[int, int]]:
+    """A clause cut at "and" and commas where more than one part has a value of its own."""
+    first, last = clause.span
+    cuts = [
+        token.start
+        for token, low in zip(scanned.tokens, scanned.lower, strict=True)
+        if low in _SPLIT and first < token.start < last
+    ]
+    if not cuts:
+        return [clause.span]
+    spans = list(pairwise([first, *cuts, last]))
+    telling = [v.span[0] for v in scanned.values if v.kind in _WORTH_SPLITTING and first <= v.span[0] < last]
+    with_value = sum(any(start <= place < end for place in telling) for start, end in spans)
+    return spans if with_value > 1 else [clause.span]
+
+
+def _segment(
+    source_id: str,
+    number: int,
+    scanned: Scan,
+    clause: Clause,
+    span: tuple[int, int],
+    values: tuple[Salient, ...],
+    is_owners: bool,
+) -> Segment:
+    order = _order(scanned, span)
+    is_whole = span == clause.span
+    return Segment(
+        source=source_id,
+        number=number,
+        subject=clause.subject if is_whole else (),
+        attribute=clause.attribute,
+        order=order,
+        clause_order=(order if is_whole else _order(scanned, clause.span)) if is_owners else (),
+        lexemes=clause.words if is_owners else frozenset(),
+        values=values,
+        is_negated=clause.negations % 2 == 1,
+        is_history=clause.tense == "past",
+    )
+
+
+def _order(scanned: Scan, span: tuple[int, int]) -> tuple[str, ...]:
+    return tuple(map(intern, plain_words(scanned.view.text[span[0] : span[1]])))
