@@ -26,8 +26,8 @@ from truekeep.text import View, views
 __all__ = ["Engine", "Limits", "Match", "Scan"]
 
 Hits = dict[int, dict[str, Match]]
-_PATIENCE = 0.005
-_TOTAL_PATIENCE = 0.015
+_PATIENCE = 0.003
+_TOTAL_PATIENCE = 0.010
 _EARLIER = 8
 _METRICS: dict[str, Callable[[float, float], bool]] = {
     "gt": operator.gt,

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Row
 
+from truekeep.rules.pattern.alphabet import bytes_of, to_bytes
 from truekeep.rules.pattern.automaton import Automaton, build
-from truekeep.rules.pattern.charset import LINE_ENDS, WORD
+from truekeep.rules.pattern.charset import LINE_ENDS, WORD, CharSet
 from truekeep.rules.pattern.syntax import Anchor, Look, Node
 
 _MEMO_LIMIT = 4_096
@@ -42,7 +43,7 @@ class LinearMatcher:
         best: int | None = None
         states = -1
         for place in range(start, len(text) + 1):
-            truth = truths[place] if truths else 1
+            truth = truths[place]
             after, accepts = _begin(automaton, truth) if states < 0 else _advance(automaton, states, truth)
             if accepts:
                 best = place
@@ -69,7 +70,7 @@ class LinearMatcher:
         places = range(len(text), -1, -1) if backward else range(len(text) + 1)
         last, offset = (0, -1) if backward else (len(text), 0)
         for place in places:
-            truth = truths[place] if truths else 1
+            truth = truths[place]
             key = states << 64 | truth
             step = memo.get(key)
             if step is None:
@@ -82,27 +83,31 @@ class LinearMatcher:
                 states = step[0] & (_mask(automaton, char) if mask is None else mask)
         return accepted
 
-    def _truths(self, automaton: Automaton, text: str) -> list[int] | None:
-        """For every place, which guards hold there, one bit each; ``None`` if there are no guards."""
+    def _truths(self, automaton: Automaton, text: str) -> Row[int]:
+        """For every place, which guards hold there, one bit each; the lowest, "no guard", always does."""
+        places = len(text) + 1
         if not automaton.assertions:
-            return None
-        tables = [self._table(assertion, text) for assertion in automaton.assertions]
-        truths = [1] * (len(text) + 1)
-        for number, guard in enumerate(automaton.guards):
-            if number == 0:
-                continue
-            bit = 1 << number
-            chosen = [tables[index] for index in guard]
-            for place in range(len(text) + 1):
-                if all(table[place] for table in chosen):
-                    truths[place] |= bit
-        return truths
+            return b"\x01" * places
+        tables = [int.from_bytes(self._table(assertion, text), "little") for assertion in automaton.assertions]
+        holding = [_all_of(tables, guard, places) for guard in automaton.guards]
+        if len(holding) <= 8:
+            # Tables are bytes of 0 and 1, so eight of them fit side by side in the bits of one.
+            return sum(table << bit for bit, table in enumerate(holding)).to_bytes(places, "little")
+        rows = [table.to_bytes(places, "little") for table in holding]
+        return [sum(row[place] << bit for bit, row in enumerate(rows)) for place in range(places)]
 
-    def _table(self, assertion: Anchor | Look, text: str) -> Row[int]:
+    def _table(self, assertion: Anchor | Look, text: str) -> bytes:
         if isinstance(assertion, Anchor):
             return anchor_table(assertion, text)
         found = self._sweep(assertion.part, text, backward=not assertion.behind)
-        return bytearray(1 - held for held in found) if assertion.negated else found
+        return bytes(found.translate(_FLIPPED) if assertion.negated else found)
+
+
+def _all_of(tables: list[int], guard: frozenset[int], places: int) -> int:
+    result = int.from_bytes(b"\x01" * places, "little")
+    for number in guard:
+        result &= tables[number]
+    return result
 
 
 def _begin(automaton: Automaton, truth: int) -> tuple[int, bool]:
@@ -147,16 +152,28 @@ def _mask(automaton: Automaton, char: str) -> int:
     return mask
 
 
-def anchor_table(anchor: Anchor, text: str) -> bytearray:
+def anchor_table(anchor: Anchor, text: str) -> bytes:
     """For every place of ``text``, 1 if ``anchor`` holds there."""
     size = len(text)
     if anchor.kind in ("start", "end"):
         table = bytearray(size + 1)
         table[0 if anchor.kind == "start" else size] = 1
-        return table
+        return bytes(table)
+    data = to_bytes(text)
     if anchor.kind in ("line_start", "line_end"):
-        ends = bytes(ord(char) in LINE_ENDS for char in text)
-        return bytearray(b"\x01" + ends if anchor.kind == "line_start" else ends + b"\x01")
-    words = bytes(ord(char) in WORD for char in text)
-    edges = bytearray(one ^ two for one, two in zip(b"\x00" + words, words + b"\x00", strict=True))
-    return edges if anchor.kind == "word" else bytearray(1 - edge for edge in edges)
+        ends = data.translate(_LINE_ENDS)
+        return b"\x01" + ends if anchor.kind == "line_start" else ends + b"\x01"
+    words = int.from_bytes(data.translate(_WORDS), "little")
+    edges = (words ^ words << 8).to_bytes(size + 1, "little")
+    return edges if anchor.kind == "word" else edges.translate(_FLIPPED)
+
+
+def _members(chars: CharSet) -> bytes:
+    """A translation table: 1 for the bytes of the alphabet that stand for ``chars``."""
+    held = {byte for low, high in chars.ranges for byte in bytes_of(low, high)}
+    return bytes(int(byte in held) for byte in range(256))
+
+
+# The two line separators beyond ASCII have a byte of the alphabet to themselves; words are ASCII anyway.
+_LINE_ENDS, _WORDS = _members(LINE_ENDS), _members(WORD)
+_FLIPPED = bytes([1, 0]) + bytes(254)

@@ -1,0 +1,222 @@
+"""The rules engine against pyatr and the reference engine, with all of Agent Threat Rules 4.0.0.
+
+``python -m benchmarks.rules_atr [cases|speed|crafted|pack] [--texts FILE.jsonl]``. CPU time throughout; rounds of
+the engines alternate and the median is reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.rules_fetch import Unreachable, atr_node, atr_rules, pyatr_python, workdir
+from truekeep.rules import Engine, Event, Loaded, builtin, load
+from truekeep.rules.casework import run_cases
+from truekeep.rules.pattern.alphabet import to_bytes
+from truekeep.text import views
+
+HERE = Path(__file__).parent
+T = TypeVar("T")
+ROUNDS = 3
+
+
+def cases() -> None:
+    """The rule set's own cases: ours, the reference's, and how long ours take."""
+    rules = atr_rules()
+    began = time.process_time()
+    outcomes = list(run_cases(load([rules]).rules))
+    seconds = time.process_time() - began
+    counts = Counter((o.case.group, o.case.fires, bool(o.fired) == o.case.fires) for o in outcomes)
+    print("ours       ", _tally(counts), f"{seconds:.1f} s CPU, skipped {sum(o.fired is None for o in outcomes)}")
+    try:
+        package = atr_node()
+        out = workdir() / "reference.json"
+        node = shutil.which("node") or "node"
+        subprocess.run([node, HERE / "rules_reference.mjs", package, rules, out], check=True, timeout=600)
+        reference = Counter((g, wanted, wanted == fired) for _, g, _, wanted, fired in json.loads(out.read_text()))
+        print("reference  ", _tally(reference))
+    except (Unreachable, OSError, subprocess.SubprocessError) as error:
+        print(f"reference skipped: {error}")
+
+
+def _tally(counts: Counter[tuple[str, bool, bool]]) -> str:
+    parts = []
+    for name, group, wanted in (
+        ("true positives", "true_positive", True),
+        ("true negatives", "true_negative", False),
+        ("evasions to catch", "evasion", True),
+    ):
+        good = counts[group, wanted, True]
+        parts.append(f"{name} {good}/{good + counts[group, wanted, False]}")
+    return ", ".join(parts)
+
+
+def speed(texts: Sequence[str]) -> None:
+    """Honest texts of 200 and 2,000 characters: pyatr, Hyperscan's scan alone, ours on the raw text and with views."""
+    engine = _engine(load([atr_rules()], check_patterns=False))
+    for size in (200, 2_000):
+        sample = _cut(texts, size, 200 if size == 200 else 60)
+        for text in sample:
+            engine.scan(Event.memory_write(text))
+        rows: dict[str, list[float]] = {"hyperscan alone": [], "views alone": [], "scan": [], "pyatr": []}
+        for _ in range(ROUNDS):
+            scan_alone = _alone(engine)
+            rows["hyperscan alone"].append(_mean(scan_alone, [to_bytes(text) for text in sample]))
+            rows["views alone"].append(_mean(views, sample))
+            rows["scan"].append(_mean(lambda text: engine.scan(Event.memory_write(text)), sample))
+            rows["pyatr"].append(_pyatr(sample[:15]))
+        median = {name: statistics.median(values) for name, values in rows.items()}
+        print(f"{size} characters:", ", ".join(f"{name} {value * 1e6:,.0f} µs" for name, value in median.items()))
+        own = median["scan"] - median["views alone"]
+        print(f"  {median['pyatr'] / median['scan']:.0f} times faster than pyatr with views, "
+              f"{median['pyatr'] / own:.0f} without; {own / median['hyperscan alone']:.2f} times hyperscan alone "
+              f"without views, {median['scan'] / median['hyperscan alone']:.2f} with")  # fmt: skip
+
+
+def _alone(engine: Engine) -> Callable[[bytes], object]:
+    """Nothing but the multi-pattern scan, with a callback that does nothing."""
+    prefilter = engine._prefilter
+    database, scratch = prefilter._database, prefilter._scratch()  # type: ignore[attr-defined]
+    return lambda data: database.scan(data, _ignore, scratch=scratch)
+
+
+def _ignore(*_: object) -> None:
+    return None
+
+
+def _mean(call: Callable[[str], object] | Callable[[bytes], object], items: Sequence[object]) -> float:
+    began = time.process_time()
+    for item in items:
+        call(item)  # type: ignore[arg-type]
+    return (time.process_time() - began) / len(items)
+
+
+def _pyatr(texts: Sequence[str]) -> float:
+    command = [str(pyatr_python()), str(HERE / "rules_pyatr.py"), str(atr_rules())]
+    done = subprocess.run(command, input=json.dumps(list(texts)), capture_output=True, text=True, check=True)
+    return statistics.mean(json.loads(done.stdout)[1:])
+
+
+def crafted() -> None:
+    """Texts made to be slow: a few seeds and the beginning of every rule's own true positives, repeated."""
+    loaded = load([atr_rules()], check_patterns=False)
+    engine = _engine(loaded)
+    seeds = [
+        "../",
+        "a:",
+        "\\",
+        "a",
+        "Q: why?\nA: because.\n",
+        " ",
+        "(",
+        '"',
+        "\t\n",
+        "aA1!",
+        "- ",
+        "<a ",
+        "=",
+        "{",
+        "$(",
+    ]
+    firsts = [str(c.members.get("input", "")) for r in loaded.rules for c in r.cases if c.group == "true_positive"]
+    seeds += sorted({text[:12] for text in firsts if text} | {text[:40] for text in firsts if text})
+    for size, chosen in ((2_000, seeds), (100_000, seeds[:15] + _sampled(seeds[15:], 40))):
+        worst = _slowest(engine, chosen, size)
+        times = [seconds for seconds, _, _ in worst]
+        print(f"{size:,} characters, {len(chosen)} seeds: median {statistics.median(times) * 1e3:.1f} ms, slowest:")
+        for seconds, overrun, seed in worst[:5]:
+            print(f"  {seconds * 1e3:8.1f} ms  {'refused' if overrun else 'finished'}  {seed!r}")
+        limit = 0.05 if size == 2_000 else 1.0
+        print(f"  over {limit:g} s and not refused: {sum(s > limit and not o for s, o, _ in worst)}")
+
+
+def _slowest(engine: Engine, seeds: Sequence[str], size: int) -> list[tuple[float, bool, str]]:
+    found = []
+    for seed in seeds:
+        text = (seed * (size // len(seed) + 1))[:size]
+        engine.scan(Event.memory_write(seed))
+        best = min(_timed(engine, text) for _ in range(2))
+        found.append((*best, seed))
+    return sorted(found, reverse=True)
+
+
+def _timed(engine: Engine, text: str) -> tuple[float, bool]:
+    began = time.process_time()
+    scan = engine.scan(Event.memory_write(text))
+    return time.process_time() - began, scan.overrun is not None
+
+
+def pack(texts: Sequence[str]) -> None:
+    """The built-in pack: one 200-character text, views included, and the time from nothing to the first scan."""
+    engine = _engine(builtin())
+    sample = _cut(texts, 200, 300)
+    for text in sample:
+        engine.scan(Event.memory_write(text))
+    scans = [_mean(lambda text: engine.scan(Event.memory_write(text)), sample) for _ in range(5)]
+    alone = [_mean(views, sample) for _ in range(5)]
+    whole, part = statistics.median(scans), statistics.median(alone)
+    print(f"pack, 200 characters: {whole * 1e6:.0f} µs, of which views {part * 1e6:.0f} µs")
+    code = (
+        "import time; from pathlib import Path; from truekeep.rules import Engine, Event, builtin;"
+        f"e = Engine(builtin().rules, cache_dir=Path({str(workdir() / 'cache')!r}));"
+        "e.scan(Event.memory_write('I prefer dark mode')); print(time.process_time())"
+    )
+    starts = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    print(f"start-up to first scan: {statistics.median(starts):.2f} s CPU, interpreter included")
+
+
+def _engine(loaded: Loaded) -> Engine:
+    began = time.process_time()
+    engine = Engine(loaded.rules, cache_dir=workdir() / "cache")
+    print(f"engine of {len(engine.rules)} rules ready in {time.process_time() - began:.2f} s ({engine.prefilter})")
+    return engine
+
+
+def _cut(texts: Sequence[str], size: int, count: int) -> list[str]:
+    joined = " ".join(texts)
+    starts = _sampled(range(max(1, len(joined) - size)), count)
+    return [joined[start : start + size] for start in starts]
+
+
+def _sampled(items: Sequence[T], count: int) -> list[T]:
+    """The same sample every time."""
+    return random.Random(11).sample(items, count)  # noqa: S311  # a sample, not a secret
+
+
+def _texts(file: str | None) -> list[str]:
+    """Honest texts: a file's, or the rule set's own true negatives."""
+    if file is not None:
+        return [json.loads(line)["text"] for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    rules = load([atr_rules()], check_patterns=False).rules
+    return [str(c.members.get("input", "")) for r in rules for c in r.cases if c.group == "true_negative"]
+
+
+def main() -> None:
+    """Run the parts that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", default=["cases", "speed", "crafted", "pack"])
+    parser.add_argument("--texts", help="JSON lines with honest texts in a member 'text'")
+    options = parser.parse_args()
+    try:
+        for part in options.parts:
+            print(f"== {part}")
+            if part in ("speed", "pack"):
+                {"speed": speed, "pack": pack}[part](_texts(options.texts))
+            else:
+                {"cases": cases, "crafted": crafted}[part]()
+    except Unreachable as error:
+        print(f"skipped: {error}")
+
+
+if __name__ == "__main__":
+    main()
