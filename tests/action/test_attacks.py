@@ -69,6 +69,12 @@ def test_a_planted_account_is_denied_wherever_it_hides(arguments: dict[str, Any]
     assert victim().answer("pay", payee="Northwind", amount=300, **arguments) == "deny"
 
 
+def test_an_answer_that_is_not_allow_is_false() -> None:
+    assert not victim().call("pay", payee="Northwind", amount=300, iban=EVIL)
+    assert not victim().call("pay", payee="Nobody", amount=1)
+    assert victim().call("pay", payee="Northwind", amount=300)
+
+
 def test_the_real_account_still_goes_through_beside_the_poison() -> None:
     assert victim().answer("pay", payee="Northwind", amount=300, iban=GOOD) == "allow"
 

@@ -133,6 +133,12 @@ def test_type_label_metadata_and_wording_are_not_inputs() -> None:
     assert not names & {"kind", "type", "mtype", "topics", "labels", "metadata", "text", "entities", "source", "role"}
 
 
+def test_an_answer_that_says_no_is_false() -> None:
+    assert not may_act(facts(Standing.HEARSAY), READER, NOW)
+    assert may_act(facts(Standing.OWNER), READER, NOW)
+    assert not Corroboration(("crm",))
+
+
 def said(memory_id: str, principal: str | None, *ancestors: str, **more: object) -> Statement:
     base = Statement(memory_id, principal, Standing.ENROLLED, ancestors=frozenset(ancestors))
     return replace(base, **more)  # type: ignore[arg-type]

@@ -30,6 +30,7 @@ def test_what_the_owner_said_is_proved(quote: str, memory: str, said: str) -> No
 def test_what_the_owner_did_not_say_is_not(quote: str, memory: str, said: str, code: str) -> None:
     found = proof(quote, memory, said)
     assert (found.ok, found.code) == (False, code)
+    assert not found
     assert found.reason.endswith(".")
 
 

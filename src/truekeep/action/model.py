@@ -87,6 +87,9 @@ class ActionJudgement:
     """The owner's request that covers the call; redeeming the ticket spends it."""
     grant: str | None = None
 
+    def __bool__(self) -> bool:
+        return self.decision is Answer.ALLOW
+
     @property
     def relied_on(self) -> tuple[str, ...]:
         """The memories whose values were matched; what exposure, blame and credit count."""

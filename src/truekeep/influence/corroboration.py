@@ -56,6 +56,9 @@ class Corroboration:
         """Two independent principals are."""
         return len(self.principals) >= 2
 
+    def __bool__(self) -> bool:
+        return self.is_enough
+
 
 def standing_for(standing: Standing, principal: str | None, reader: Reader) -> Standing:
     """The standing of somebody's words for this reader: in a shared keep only one's own are the owner's."""

@@ -52,11 +52,14 @@ class Influence:
     why: str
     code: str
 
+    def __bool__(self) -> bool:
+        return self.may_act
+
 
 def may_act(memory: MemoryFacts, reader: Reader, now: datetime, policy: InfluencePolicy | None = None) -> Influence:
     """Whether the memory may drive an action for this reader, now."""
     unfit = _unfit(memory, now)
-    if unfit:
+    if unfit is not None:
         return unfit
     if memory.approval is not None:
         return _by_approval(memory.approval, reader, now)

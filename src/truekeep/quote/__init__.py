@@ -1,6 +1,6 @@
 """Quote proof: is a memory what the owner said, and is a message the owner's own or pasted. Pure."""
 
 from truekeep.quote.paste import Parts, SeenTexts, split_paste
-from truekeep.quote.proof import OwnerMessage, Proof, prove_quote
+from truekeep.quote.proof import OwnerMessage, Proof, Spoken, prove_quote
 
-__all__ = ["OwnerMessage", "Parts", "Proof", "SeenTexts", "prove_quote", "split_paste"]
+__all__ = ["OwnerMessage", "Parts", "Proof", "SeenTexts", "Spoken", "prove_quote", "split_paste"]

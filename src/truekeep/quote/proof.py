@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from typing import Protocol
 
 from truekeep.quote.paste import SeenTexts, split_paste
 from truekeep.text import folded
@@ -22,10 +23,27 @@ from truekeep.text.salient import Kind, Salient, Scan, scan
 from truekeep.text.salient.dates import resolved
 
 _WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[.,;:!?]+\s|\b(?:and|but|then|while|und|aber|et|mais|y|pero|ale|oraz)\b")
 _PREFIX = 5
 _ENOUGH = 0.5
 _LONGEST_QUOTE = 2_000
 _UNCHECKED = frozenset({Kind.NAME, Kind.NEGATION, Kind.QUOTED, Kind.BOOLEAN})
+
+
+class Spoken(Protocol):
+    """A message over the owner's channel: what it says, when, and whether that time is really known."""
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+
+    @property
+    def at(self) -> datetime | None:
+        """When it was said."""
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether relative dates may be resolved from that time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +52,7 @@ class OwnerMessage:
 
     text: str
     at: datetime | None = None
+    is_dated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +62,9 @@ class Proof:
     ok: bool
     code: str
     reason: str
+
+    def __bool__(self) -> bool:
+        return self.ok
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,7 @@ def _tables() -> _Words:
 def prove_quote(
     quote: str,
     memory_text: str,
-    owner_messages: Iterable[OwnerMessage],
+    owner_messages: Iterable[Spoken],
     *,
     seen: SeenTexts | None = None,
     speaker: str | None = None,
@@ -93,11 +115,11 @@ def prove_quote(
     return _check(memory_text, _sentences_around(wanted, holder.text), holder, said, speaker)
 
 
-def _said(message: OwnerMessage, seen: SeenTexts | None) -> _Said:
+def _said(message: Spoken, seen: SeenTexts | None) -> _Said:
     own = split_paste(message.text, seen).own
     scanned = scan(own)
     words = frozenset(_WORD.findall(folded(own)))
-    return _Said(own, message.at, scanned, clauses(scanned), words)
+    return _Said(own, message.at if message.is_dated else None, scanned, clauses(scanned), words)
 
 
 def _sentences_around(quote: str, text: str) -> str:
@@ -119,8 +141,8 @@ def _check(memory: str, sentence: str, holder: _Said, said: Sequence[_Said], spe
         _other_subject(memory, sentence, said, speaker),
         _unsaid_words(memory, holder, said, speaker),
     )
-    found = next((fault for fault in faults if fault), None)
-    return found or Proof(True, "quoted", "You said it in these words.")
+    proved = Proof(True, "quoted", "You said it in these words.")
+    return next((fault for fault in faults if fault is not None), proved)
 
 
 def _unasserted(sentence: str, memory: str) -> Proof | None:
@@ -237,16 +259,28 @@ def _is_about(clause: Clause, names: list[str], is_self: bool, part: _Said) -> b
 
 
 def _unsaid_words(memory: str, holder: _Said, said: Sequence[_Said], speaker: str | None) -> Proof | None:
-    """Weighty words have to be the owner's own; of the others at least half have to stand in the quoted message."""
+    """Weighty words have to be the owner's own; of the others, enough have to stand in the quoted message.
+
+    Each part of the memory is looked at by itself, so that nothing rides along on what was really said.
+    """
     skipped = _tables().mechanical | function_words() | frozenset(_WORD.findall(folded(speaker or "")))
-    words = [word for word in _WORD.findall(folded(memory)) if word not in skipped and not word.isdigit()]
-    for word in words:
-        if word in _tables().weighty and not any(_mentions(part, word) for part in said):
+    for part in _PART.split(folded(memory)):
+        words = [word for word in _WORD.findall(part) if word not in skipped and not word.isdigit()]
+        if any(_is_weighty(word) and not any(_mentions(one, word) for one in said) for word in words):
             return Proof(False, "words_not_said", "It speaks of authority or money in words that you did not use.")
-    known = sum(_mentions(holder, word) for word in words)
-    if words and known < _ENOUGH * len(words):
-        return Proof(False, "words_not_said", "Most of it is not in the message that is quoted.")
+        known = sum(_mentions(holder, word) for word in words)
+        if words and known < _ENOUGH * len(words):
+            return Proof(False, "words_not_said", "Part of it is not in the message that is quoted.")
     return None
+
+
+def _is_weighty(word: str) -> bool:
+    return word in _tables().weighty or lexeme(word) in _weighty_lexemes()
+
+
+@cache
+def _weighty_lexemes() -> frozenset[str]:
+    return frozenset(lexeme(word) for word in _tables().weighty)
 
 
 def _mentions(part: _Said, word: str) -> bool:
