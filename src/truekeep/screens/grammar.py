@@ -16,6 +16,7 @@ from truekeep.text.lexicon import load
 VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})
 DOMAINS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "secret", "skip"})
 _PHRASES = frozenset({"secret", "skip"})
+_TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role"})
 _INFLECTED = frozenset({"sk", "cs", "pl", "ru", "uk"})
 _PARTS = frozenset({"zh", "ja", "ko", "ar"})
 _MARKED_COMMANDS = frozenset({"ja", "ko"})
@@ -54,6 +55,11 @@ class Sentence:
     first: int = 0
     last: int = 0
 
+    @property
+    def speaks(self) -> bool:
+        """Whether anything is commanded, forbidden or claimed; all else describes."""
+        return bool(self.commands) or self.overrides_rules or not self.says.isdisjoint(_TELLING)
+
     def __or__(self, other: Sentence) -> Sentence:
         """Two neighbours read as one."""
         says = self.says | other.says
@@ -76,18 +82,37 @@ def read(text: str) -> Iterator[Sentence]:
     hits = find(text, found)
     if not hits:
         return
+    spoken = _spoken(hits)
+    if not spoken:
+        return
     ends = [match.end() for match in _SENTENCE_END.finditer(text)]
     places: dict[tuple[str, int], list[Hit]] = defaultdict(list)
     for hit in hits:
-        places[hit.language, bisect_right(ends, hit.start)].append(hit)
+        if hit.language in spoken:
+            places[hit.language, bisect_right(ends, hit.start)].append(hit)
     read_so_far: dict[tuple[str, int], Sentence] = {}
     for (language, number), group in sorted(places.items()):
         sentence = _sentence(language, group, found)
         read_so_far[language, number] = sentence
         before = read_so_far.get((language, number - 1))
-        yield sentence
-        if before is not None:
+        if sentence.speaks:
+            yield sentence
+        if before is not None and (before.speaks or sentence.speaks):
             yield before | sentence
+
+
+def _spoken(hits: list[Hit]) -> set[str]:
+    """The languages in which enough is said that it could be more than a description."""
+    said: dict[str, set[str]] = defaultdict(set)
+    for hit in hits:
+        said[hit.language].add(hit.category)
+    return {
+        language
+        for language, categories in said.items()
+        if categories & _TELLING
+        or (categories & VERBS and len(categories) > 1)
+        or ("lack" in categories and categories & {"check", "tell"})
+    }
 
 
 def _sentence(language: str, hits: list[Hit], found: list[Token]) -> Sentence:

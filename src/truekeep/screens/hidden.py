@@ -119,6 +119,4 @@ def hidden_text(screened: Screened) -> list[Finding]:
 
 
 def _finding(rule_id: str, span: tuple[int, int], field: str) -> Finding:
-    return Finding(
-        rule_id, Threat.HIDDEN_TEXT, Severity.HIGH, span, field, "hidden", reason=_REASONS[rule_id]
-    )
+    return Finding(rule_id, Threat.HIDDEN_TEXT, Severity.HIGH, span, field, "hidden", reason=_REASONS[rule_id])

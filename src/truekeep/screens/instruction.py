@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 
 from truekeep.screens.base import Screened
 from truekeep.screens.grammar import Sentence, read
@@ -17,9 +18,10 @@ _SPEAKS_AS = re.compile(
     r"(?:message|note|notice|prompt|override|instruction|update|alert)?s?\s{0,2}[:\]>)}]",
     re.I,
 )
+_SPEAKERS = ("system", "admin", "developer", "operator")
 _ADDRESS = re.compile(
-    r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{2,63}|https?://|\bwww\.|\b[A-Z]{2}\d{2}[ A-Z0-9]{10,34}\b"
-    r"|\b[\w-]{2,40}\.(?:com|net|org|io|dev|app|info|biz|ru|cn|example)\b|\b\d{1,3}(?:\.\d{1,3}){3}\b"
+    r"\w@\w|https?://|www\.|[A-Z]{2}\d{2}[ A-Z0-9]{10}|\w\.(?:com|net|org|io|dev|app|info|biz|ru|cn|example)\b"
+    r"|\d\.\d{1,3}\.\d{1,3}\.\d"
 )
 
 
@@ -46,11 +48,15 @@ def instruction_like(screened: Screened) -> list[Finding]:
 
 
 def _judged(view: View, field: str) -> list[Finding]:
-    framed = _SPEAKS_AS.search(view.text) is not None
+    lower = view.text.lower()
+    framed = any(word in lower for word in _SPEAKERS) and _SPEAKS_AS.search(view.text) is not None
+    addresses: list[int] | None = None
     found = []
     for sentence in read(view.text):
-        near = view.text[max(0, sentence.first - 20) : sentence.last + 80]
-        judgement = judge(sentence, framed=framed, reaches_out=_ADDRESS.search(near) is not None)
+        if addresses is None:
+            addresses = [match.start() for match in _ADDRESS.finditer(view.text)]
+        near = bisect_right(addresses, sentence.last + 80) > bisect_left(addresses, sentence.first - 20)
+        judgement = judge(sentence, framed=framed, reaches_out=near)
         if judgement is not None:
             found.append(_finding(judgement, view, sentence, field))
     return found

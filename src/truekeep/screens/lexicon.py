@@ -47,7 +47,11 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
-    firsts: dict[str, list[_Entry]]
+    """Entries by their first word, phrases also by their second; parts of words by their first two letters."""
+
+    words: dict[str, list[_Entry]]
+    phrases: dict[str, dict[str, list[_Entry]]]
+    open_phrases: dict[str, list[_Entry]]
     stems: dict[str, list[tuple[str, _Entry]]]
     parts: dict[str, list[tuple[str, str, str]]]
 
@@ -73,26 +77,28 @@ def _entries(language: str) -> Iterator[tuple[str, str, str]]:
 
 @cache
 def _lexicon() -> _Lexicon:
-    lexicon = _Lexicon({}, {}, {})
+    lexicon = _Lexicon({}, {}, {}, {}, {})
     for language in LANGUAGES:
         for style, category, entry in _entries(language):
             if style == "parts":
-                lexicon.parts.setdefault(entry[0], []).append((entry, language, category))
+                lexicon.parts.setdefault(entry[:2], []).append((entry, language, category))
             else:
                 _add_words(lexicon, language, category, entry)
-    for found in lexicon.parts.values():
-        found.sort(key=lambda part: -len(part[0]))
     return lexicon
 
 
 def _add_words(lexicon: _Lexicon, language: str, category: str, entry: str) -> None:
     stem = entry.endswith("*")
-    words = tuple(token.text for token in tokens(entry.rstrip("*")))
-    item = _Entry(words[1:], stem, language, category)
-    if stem and len(words) == 1:
-        lexicon.stems.setdefault(words[0][:_STEM_KEY], []).append((words[0], item))
+    first, *rest = (token.text for token in tokens(entry.rstrip("*")))
+    item = _Entry(tuple(rest), stem, language, category)
+    if stem and not rest:
+        lexicon.stems.setdefault(first[:_STEM_KEY], []).append((first, item))
+    elif not rest:
+        lexicon.words.setdefault(first, []).append(item)
+    elif stem and len(rest) == 1:
+        lexicon.open_phrases.setdefault(first, []).append(item)
     else:
-        lexicon.firsts.setdefault(words[0], []).append(item)
+        lexicon.phrases.setdefault(first, {}).setdefault(rest[0], []).append(item)
 
 
 def find(text: str, found: list[Token]) -> list[Hit]:
@@ -105,32 +111,44 @@ def find(text: str, found: list[Token]) -> list[Hit]:
 
 def _word_hits(found: list[Token]) -> Iterator[Hit]:
     lexicon = _lexicon()
-    firsts, stems = lexicon.firsts, lexicon.stems
+    words, phrases, stems = lexicon.words, lexicon.phrases, lexicon.stems
     for index, token in enumerate(found):
-        for entry in firsts.get(token.text, ()):
-            after = index + 1 + len(entry.rest)
-            if not entry.rest or _follows(found, index + 1, entry):
-                yield Hit(entry.language, entry.category, index, after, token.start, found[after - 1].end)
-        for stem, entry in stems.get(token.text[:_STEM_KEY], ()):
-            if token.text.startswith(stem):
+        text = token.text
+        for entry in words.get(text, ()):
+            yield Hit(entry.language, entry.category, index, index + 1, token.start, token.end)
+        for stem, entry in stems.get(text[:_STEM_KEY], ()):
+            if text.startswith(stem):
                 yield Hit(entry.language, entry.category, index, index + 1, token.start, token.end)
+        if text in phrases and index + 1 < len(found):
+            for entry in phrases[text].get(found[index + 1].text, ()):
+                if _follows(found, index + 1, entry):
+                    yield _phrase(found, index, entry)
+        for entry in lexicon.open_phrases.get(text, ()):
+            if _follows(found, index + 1, entry):
+                yield _phrase(found, index, entry)
+
+
+def _phrase(found: list[Token], index: int, entry: _Entry) -> Hit:
+    after = index + 1 + len(entry.rest)
+    return Hit(entry.language, entry.category, index, after, found[index].start, found[after - 1].end)
 
 
 def _follows(found: list[Token], index: int, entry: _Entry) -> bool:
-    words = [token.text for token in found[index : index + len(entry.rest)]]
+    words = tuple(token.text for token in found[index : index + len(entry.rest)])
     if len(words) < len(entry.rest):
         return False
-    if entry.stem and words:
-        return words[:-1] == list(entry.rest[:-1]) and words[-1].startswith(entry.rest[-1])
-    return words == list(entry.rest)
+    if entry.stem:
+        return words[:-1] == entry.rest[:-1] and words[-1].startswith(entry.rest[-1])
+    return words == entry.rest
 
 
 def _part_hits(text: str) -> Iterator[Hit]:
     parts = _lexicon().parts
-    for place, char in enumerate(text):
-        for entry, language, category in parts.get(char, ()):
-            if text.startswith(entry, place):
-                yield Hit(language, category, -1, -1, place, place + len(entry))
+    for place in range(len(text)):
+        for key in (text[place : place + 2], text[place]):
+            for entry, language, category in parts.get(key, ()):
+                if text.startswith(entry, place):
+                    yield Hit(language, category, -1, -1, place, place + len(entry))
 
 
 def languages_on_disk() -> set[str]:

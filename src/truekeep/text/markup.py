@@ -16,9 +16,7 @@ _MARKUP = re.compile(
     r"|(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<emphasis>\*{1,3}|_{2,3}|~~|`{1,3}|\|\|)"
 )
-_INLINE = re.compile(
-    r"</?(?:a|abbr|b|bdi|bdo|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)\b", re.I
-)
+_INLINE = re.compile(r"</?(?:a|abbr|b|bdi|bdo|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)\b", re.I)
 _SIGNS = frozenset("<&[*_~`|\\")
 
 

@@ -84,6 +84,8 @@ def _split_words(text: str) -> Iterator[Edit]:
             yield match.start(), match.end(), token.replace("_", " ")
             continue
         pieces = re.split(r"[._\-*~|/\\^·•]+", token)
+        if len(pieces) == 2 and pieces[0] in {"e", "E"}:
+            continue
         if _NOT_LETTER.sub("", token).lower() in words().telling:
             yield match.start(), match.end(), "".join(pieces)
         elif sum(piece.lower() in words().telling for piece in pieces) >= 2:
