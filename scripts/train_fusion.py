@@ -145,9 +145,10 @@ def main() -> None:
 def section(name: str, used: list[str], weights: Floats, all_cases: list[Case], lone: list[Case]) -> str:
     """The weights as TOML, and the marks on the scale of their sums.
 
-    The middle is the usual sum of a right answer, the gate lets all but one of two hundred answerable
-    questions through (by keywords alone all but three of a hundred). The floor is three quarters of what all but one of a thousand right answers without neighbours
-    reach; the quarter is left for facts, which are shorter than turns and name no speaker.
+    The middle is the usual sum of a right answer. The gate lets all but one of two hundred answerable
+    questions through (by keywords alone all but three of a hundred). The floor is three quarters of what all
+    but one of a thousand right answers without neighbours reach; the quarter is left for facts, which are
+    shorter than turns and name no speaker.
     """
     own = weights * np.array([signal in OWN_SIGNALS for signal in used])
     best_evidence = [float((case.signals @ own).max()) for case in all_cases]
