@@ -38,12 +38,21 @@ class Clock:
         self.now += timedelta(**span)
 
 
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compiled rules, for all tests of a run."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(autouse=True)
-def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shared_cache: Path) -> None:
     for name in list(os.environ):
         if name.startswith(("TRUEKEEP_", "XDG_")) and name != "TRUEKEEP_LONG":
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shared_cache))
+    # Tests that are not about meaning search by keywords, which costs no model and is the same everywhere.
+    monkeypatch.setenv("TRUEKEEP_EMBEDDER", "none")
 
 
 @pytest.fixture

@@ -157,14 +157,10 @@ class Catalog:
             yield IndexEntry(seq, described, vector if card.row.tag == model else None)
 
 
-def standing_tag(memory: Memory) -> str:
-    """The tag of a memory's row: its standing, and whether a person approved it."""
-    return f"{memory.standing.label}{'+' if memory.approval else ''}"
-
-
 def may_be_acting(tag: str) -> bool:
     """Whether a memory with that tag could act at all; the rule of influence decides whether it does."""
-    return tag.endswith("+") or tag in (Standing.OWNER.label, Standing.ENROLLED.label)
+    standing = tag.partition(":")[0]
+    return standing.endswith("+") or standing in (Standing.OWNER.label, Standing.ENROLLED.label)
 
 
 def _describe(memory: Memory) -> bytes:

@@ -32,14 +32,14 @@ class Paths:
         root = home if home is not None else os.environ.get("TRUEKEEP_HOME")
         if root:
             base = Path(root).expanduser().absolute()
-            data, keys, config, cache = base / "data", base / "keys", base, base / "cache"
+            data, keys, config = base / "data", base / "keys", base
         else:
             config = _xdg("XDG_CONFIG_HOME", ".config")
             data, keys = _xdg("XDG_DATA_HOME", ".local/share"), config / "keys"
-            cache = _xdg("XDG_CACHE_HOME", ".cache")
         if moved := os.environ.get("TRUEKEEP_KEYS"):
             keys = Path(moved).expanduser().absolute()
-        return cls(data=data, keys=keys, config=config, cache=cache)
+        # What is cached is derived from rules alone and named by their hash, so all homes share it.
+        return cls(data=data, keys=keys, config=config, cache=_xdg("XDG_CACHE_HOME", ".cache"))
 
 
 def _xdg(variable: str, default: str) -> Path:

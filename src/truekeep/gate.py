@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from truekeep.candidate import fields_of
-from truekeep.catalog import Catalog, standing_tag
+from truekeep.catalog import Catalog
 from truekeep.config import Settings
 from truekeep.errors import UnknownId
 from truekeep.policy import Policy, Ruling, decide
+from truekeep.proofs import Proofs
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import item_body, memory_body, memory_from, new_id, tombstone_from
@@ -28,6 +29,7 @@ from truekeep.types import (
     Item,
     Memory,
     Severity,
+    Standing,
     Threat,
     Verdict,
 )
@@ -61,6 +63,7 @@ class Gate:
         self,
         ledger: Ledger,
         catalog: Catalog,
+        proofs: Proofs,
         panel: Screening,
         policy: Policy,
         settings: Settings,
@@ -68,6 +71,7 @@ class Gate:
     ) -> None:
         self._ledger = ledger
         self._catalog = catalog
+        self._proofs = proofs
         self._panel = panel
         self._policy = policy
         self._settings = settings
@@ -105,6 +109,7 @@ class Gate:
     def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> Memory:
         """Store what a reviewer let in, inside the reviewer's transaction."""
         approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
+        self._proofs.note(entry, approved.text, Standing.OWNER)
         (vector,) = self._catalog.vectors([approved.text])
         if item.target is not None and (target := self._ledger.get("memories", item.target)):
             return self._replace(entry, memory_from(target), approved, vector)
@@ -137,6 +142,7 @@ class Gate:
             return self._queue(entry, judged)
         memory = self._memory(judged)
         self._store(entry, memory, judged.vector)
+        self._proofs.note(entry, memory.text, memory.standing)
         _note(entry, "memory.stored", memory, judged)
         return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings, memory.id)
 
@@ -145,6 +151,8 @@ class Gate:
         if ruling.decision is not Decision.REJECT:
             reason = "Nothing of the batch was stored, because another entry in it was rejected."
             return Verdict(Decision.REJECT, "batch_refused", reason, judged.findings)
+        if candidate.standing is Standing.HEARSAY:
+            self._proofs.note(entry, candidate.text, candidate.standing)
         entry.event(
             "memory.rejected",
             text=self._ledger.digest("text", candidate.text),
@@ -176,11 +184,13 @@ class Gate:
             target=target.id if target else None,
         )
         entry.put("queue", item.id, item_body(item), tag)
+        self._proofs.note(entry, item.memory.text, item.memory.standing)
         entry.event("memory.held", item=item.id, what=item.kind, code=item.code, target=item.target)
         return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
 
     def _change(self, entry: Entry, target: Memory, judged: _Judged) -> Verdict:
         memory = self._replace(entry, target, self._memory(judged), judged.vector)
+        self._proofs.note(entry, memory.text, memory.standing)
         _note(entry, "memory.changed", memory, judged)
         return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
 
@@ -191,13 +201,13 @@ class Gate:
             raise UnknownId("The memory that was to be changed is gone.")
         newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq)
         retire(entry, target, "changed")
-        entry.replace("memories", sealed.row, memory_body(newer), standing_tag(newer))
+        entry.replace("memories", sealed.row, memory_body(newer), self._proofs.tag(newer))
         self._catalog.discard(entry, target.seq)
         self._catalog.file(entry, newer, target.seq, vector)
         return newer
 
     def _store(self, entry: Entry, memory: Memory, vector: Vector | None) -> int:
-        seq = entry.put("memories", memory.id, memory_body(memory), standing_tag(memory))
+        seq = entry.put("memories", memory.id, memory_body(memory), self._proofs.tag(memory))
         self._catalog.file(entry, memory, seq, vector)
         return seq
 

@@ -17,13 +17,15 @@ from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
-from truekeep.origin import keep_name, require, session_name, standing_of
+from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
 from truekeep.policy import preset
 from truekeep.principal import principal_of
+from truekeep.proofs import Proofs
 from truekeep.reading import Reader
 from truekeep.recall import Query, Recall, Recaller
 from truekeep.review import Review, delete
 from truekeep.screens.panel import Screening
+from truekeep.sessions import Sessions
 from truekeep.snapshots import Snapshots
 from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger, Sealed
@@ -54,8 +56,10 @@ class Keep:
         self._clock = clock
         policy = preset(settings.policy)
         self._catalog = catalog
-        self._gate = Gate(ledger, catalog, panel, policy, settings, clock)
-        self._reader = Reader(ledger, panel, policy, clock)
+        self._proofs = Proofs(ledger)
+        self._sessions = Sessions(ledger, clock)
+        self._gate = Gate(ledger, catalog, self._proofs, panel, policy, settings, clock)
+        self._reader = Reader(ledger, self._proofs, panel, policy, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, settings, clock)
         self.review = Review(ledger, catalog, self._gate, clock)
@@ -243,16 +247,26 @@ class Keep:
         if kind not in KINDS:
             raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")
         ancestors = [memory_from(self._found(parent)) for parent in parents]
+        checked = session_name(session) if session is not None else None
+        named = principal_of(channel.name, principal)
+        relayed = relays(channel, named)
+        standing = standing_of(
+            channel,
+            clean_mediated_session=self._sessions.state(checked).is_clean,
+            relayed=relayed,
+            parents=[memory.standing for memory in ancestors],
+        )
         origin = Origin(
             channel=channel.name,
-            principal=principal_of(channel.name, principal),
-            session=session_name(session) if session is not None else None,
+            principal=named or own_principal(channel),
+            session=checked,
             quote=checked_text(quote, settings.text_cap) if quote is not None else None,
             parents=tuple(memory.id for memory in ancestors),
+            carrier=channel.name if relayed else None,
         )
         return Candidate(
             text=checked_text(text, settings.text_cap),
-            standing=standing_of(channel, parents=[memory.standing for memory in ancestors]),
+            standing=standing,
             origin=origin,
             kind=kind,
             topics=checked_words("topics", topics, settings),

@@ -4,7 +4,8 @@ Pure. The rules, in order:
 
 1. a channel has the standing that the operator's configuration gives it; one without a standing cannot write;
 2. what the agent itself writes is ``HEARSAY``, except in a mediated session that has taken in no hearsay yet;
-3. what is derived never stands higher than the lowest of its parents.
+3. what an enrolled system relays from somebody else is ``HEARSAY``, with the system as its carrier;
+4. what is derived never stands higher than the lowest of its parents.
 
 No label, type, role, metadata or wording is consulted, so none can be forged.
 """
@@ -25,7 +26,11 @@ _PERSON = re.compile(r"[^\W_][\w .@+'-]{0,99}")
 
 
 def standing_of(
-    channel: Channel, *, clean_mediated_session: bool = False, parents: Iterable[Standing] = ()
+    channel: Channel,
+    *,
+    clean_mediated_session: bool = False,
+    relayed: bool = False,
+    parents: Iterable[Standing] = (),
 ) -> Standing:
     """The standing of a text that came over ``channel``, derived from parents of those standings."""
     if channel.standing is None:
@@ -33,7 +38,19 @@ def standing_of(
     standing = channel.standing
     if channel.name == AGENT:
         standing = min(standing, Standing.ENROLLED) if clean_mediated_session else Standing.HEARSAY
+    if relayed:
+        standing = Standing.HEARSAY
     return min((standing, *parents))
+
+
+def own_principal(channel: Channel) -> str | None:
+    """An enrolled system speaks for itself; nobody stands behind other channels unless they are named."""
+    return channel.name if channel.standing is Standing.ENROLLED and channel.name != AGENT else None
+
+
+def relays(channel: Channel, principal: str | None) -> bool:
+    """Whether an enrolled system passes on somebody else's words: it vouches only for its own fields."""
+    return principal is not None and channel.standing is Standing.ENROLLED and principal != channel.name
 
 
 def require(channel: Channel, capability: str) -> None:

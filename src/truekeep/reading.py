@@ -9,10 +9,10 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import fields_of
-from truekeep.influence import MemoryFacts, may_act
 from truekeep.influence import Reader as ForWhom
-from truekeep.origin import AGENT
+from truekeep.influence import may_act
 from truekeep.policy import Policy, blocking
+from truekeep.proofs import Proofs
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
@@ -70,8 +70,11 @@ class Shown:
 class Reader:
     """Reads the memories of one keep."""
 
-    def __init__(self, ledger: Ledger, panel: Screening, policy: Policy, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, ledger: Ledger, proofs: Proofs, panel: Screening, policy: Policy, clock: Callable[[], datetime]
+    ) -> None:
         self._ledger = ledger
+        self._proofs = proofs
         self._panel = panel
         self._policy = policy
         self._clock = clock
@@ -84,7 +87,7 @@ class Reader:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
             return Shown(memory, text, blocked, may_act=False, why=why)
-        influence = may_act(facts_of(memory), READER, now or self._clock())
+        influence = may_act(self._proofs.facts(memory, READER), READER, now or self._clock())
         return Shown(memory, fence.sanitised(memory.text), (), influence.may_act, influence.why)
 
     def listed(self, *, after: int = 0, limit: int | None = None) -> list[Shown]:
@@ -114,20 +117,6 @@ class Reader:
 def is_expired(memory: Memory, now: datetime) -> bool:
     """Whether the memory's shelf life has run out."""
     return memory.expires_at is not None and memory.expires_at <= now
-
-
-def facts_of(memory: Memory) -> MemoryFacts:
-    """What the rule of influence may know about a memory that no rule in force blocks."""
-    return MemoryFacts(
-        standing=memory.standing,
-        principal=memory.origin.principal,
-        is_agents=memory.origin.channel == AGENT,
-        is_active=True,
-        is_verified=memory.verified,
-        is_blocked=False,
-        expires_at=memory.expires_at,
-        approval=memory.approval,
-    )
 
 
 def _safe(value: Any) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from truekeep import __version__
 from truekeep.config import Paths
 from truekeep.errors import UnknownScope
-from truekeep.rules import Engine, active
+from truekeep.rules import Engine, Loaded, active
 from truekeep.rules.registry import FILE, read_registry
 from truekeep.screens import default_screens
 from truekeep.screens.panel import Panel
@@ -43,7 +43,7 @@ class LivePanel:
     def _current(self) -> Panel:
         found = stamp(self._paths.config)
         if self._stamp is None or found != self._stamp:
-            self._panel = _panel(_engine(self._paths.config, self._paths.cache, found), "strict")
+            self._panel = _panel(_engine(active(self._paths.config), self._paths.cache), "strict")
             self._stamp = found
         return self._panel
 
@@ -53,7 +53,7 @@ def panel(scope: str = "strict", paths: Paths | None = None) -> Panel:
     if scope not in SCOPES:
         raise UnknownScope("No such scan scope.")
     where = paths or Paths.resolve()
-    return _panel(_engine(where.config, where.cache, stamp(where.config)), scope)
+    return _panel(_engine(active(where.config), where.cache), scope)
 
 
 @cache
@@ -62,9 +62,14 @@ def _panel(engine: Engine, scope: str) -> Panel:
     return Panel((RuleScreen(engine, scope), *default_screens()), version)
 
 
-@cache
-def _engine(config: Path, cache_dir: Path, _stamp: Stamp) -> Engine:
-    return Engine(active(config).rules, cache_dir=cache_dir)
+_engines: dict[str, Engine] = {}
+
+
+def _engine(loaded: Loaded, cache_dir: Path) -> Engine:
+    """One engine for each set of rules, however many keeps use it."""
+    if loaded.digest not in _engines:
+        _engines[loaded.digest] = Engine(loaded.rules, cache_dir=cache_dir)
+    return _engines[loaded.digest]
 
 
 def stamp(config: Path) -> Stamp:

@@ -11,7 +11,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-TABLES = ("memories", "cards", "history", "queue", "tombstones", "snapshots")
+TABLES = (
+    "memories",
+    "cards",
+    "history",
+    "queue",
+    "tombstones",
+    "snapshots",
+    "sessions",
+    "observations",
+    "marks",
+    "tickets",
+    "credits",
+)
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
 
