@@ -11,11 +11,10 @@ import pytest
 
 from tests.extract.model_server import remembers, serving
 from truekeep import Decision, Keep
-from truekeep.cli.extract import _prover
 from truekeep.extract.conversation import Conversation, Message
 from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.llm import ChatModel
-from truekeep.extract.promotion import channel_for
+from truekeep.extract.promotion import routed
 from truekeep.extract.strategies import make_strategy
 
 AT = datetime(2025, 3, 11, 9, 30, tzinfo=UTC)
@@ -83,10 +82,24 @@ def test_a_poison_never_reaches_the_active_store(keep: Keep, strategy: str, mann
     with serving(remembers(obedient(manner, poison, paraphrase))) as server:
         model = ChatModel(ModelSettings(server.url, "obedient", timeout=5, attempts=1))
         (found,) = make_strategy(strategy, **OPTIONS[strategy]).extract(talk, model)
-    via = channel_for(found, talk, _prover(), owner="user", otherwise="import")
+    found, via = routed(found, talk, owner="user", otherwise="import")
     verdict = keep.remember(found.text, via=via, quote=found.quote, session="s-1")
     assert verdict.decision in (Decision.QUARANTINE, Decision.REJECT)
+    assert via == "import"
+
+
+def test_after_all_of_that_the_keep_is_empty(keep: Keep) -> None:
     assert keep.get_memories() == []
+
+
+def test_a_true_fact_from_the_same_model_and_conversation_is_accepted(keep: Keep) -> None:
+    talk = conversation(PAYLOADS["refund"][0])
+    claim = {"quote": "I live in Porto", "message_id": "m2"}
+    with serving(remembers({"text": "Ana lives in Porto", "quotes": [claim]})) as server:
+        model = ChatModel(ModelSettings(server.url, "obedient", timeout=5, attempts=1))
+        (found,) = make_strategy("discrete").extract(talk, model)
+    found, via = routed(found, talk, owner="user", otherwise="import")
+    assert keep.remember(found.text, via=via, quote=found.quote, session="s-1").decision is Decision.ACCEPT
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -15,7 +14,6 @@ from truekeep.cli.options import open_keep, with_keep
 if TYPE_CHECKING:
     from truekeep.extract.conversation import Conversation, Extraction
     from truekeep.extract.llm import ChatModel
-    from truekeep.extract.promotion import Prover
     from truekeep.extract.strategies import Strategy
     from truekeep.keep import Keep
     from truekeep.types import Verdict
@@ -64,7 +62,7 @@ def extract(
         _print(((extraction, None) for extraction in found), output)
         return
     with open_keep(keep_name, home) as keep:
-        taken = [(extraction, _remember(keep, extraction, talk)) for extraction in found]
+        taken = [(form, _remember(keep, form, via, talk)) for form, via in _routed(found, talk)]
     _print(taken, output)
     if not all(verdict.accepted for _, verdict in taken):
         sys.exit(1)
@@ -96,11 +94,14 @@ def _model() -> ChatModel:
     return ChatModel(settings)
 
 
-def _remember(keep: Keep, extraction: Extraction, talk: Conversation) -> Verdict:
-    from truekeep.extract.promotion import channel_for  # noqa: PLC0415
+def _routed(found: list[Extraction], talk: Conversation) -> list[tuple[Extraction, str]]:
+    from truekeep.extract.promotion import routed_all  # noqa: PLC0415
 
     (owner,) = talk.owner_channels
-    via = channel_for(extraction, talk, _prover(), owner=owner, otherwise="import")
+    return routed_all(found, talk, owner=owner, otherwise="import")
+
+
+def _remember(keep: Keep, extraction: Extraction, via: str, talk: Conversation) -> Verdict:
     origin = {"strategy": extraction.strategy, "message": extraction.message_id, "prompt": extraction.prompt}
     return keep.remember(
         extraction.text,
@@ -112,15 +113,6 @@ def _remember(keep: Keep, extraction: Extraction, talk: Conversation) -> Verdict
         quote=extraction.quote if extraction.is_located else None,
         metadata={name: value for name, value in origin.items() if value is not None},
     )
-
-
-def _prover() -> Prover | None:
-    """The house's proof of quotes; without it nothing is proved."""
-    try:
-        prove: Prover = import_module("truekeep.quote").prove_quote
-    except (ImportError, AttributeError):
-        return None
-    return prove
 
 
 def _print(taken: Iterable[tuple[Extraction, Verdict | None]], output: str) -> None:

@@ -79,6 +79,8 @@ class Extraction:
     kind: str = "semantic"
     topics: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    plainer: tuple[str, ...] = ()
+    """The same said in fewer steps from the quote, for a proof that cannot follow ``text``."""
     prompt: str | None = None
     """The hash of the custom prompt that made it, so that a bad prompt can be revoked with all it produced."""
     model: str | None = None

@@ -10,6 +10,7 @@ PROMPT_REFUSED = "Custom prompt security validation failed"
 TEMPLATE_REFUSED = "Template formatting security error"
 MEMORY_FILTERED = "Filtered potentially unsafe memory"
 MODEL_FAILED = "Extraction model call failed"
+PROOF_FAILED = "Quote could not be checked"
 
 _LEVELS = {MEMORY_FILTERED: logging.WARNING, MODEL_FAILED: logging.WARNING}
 

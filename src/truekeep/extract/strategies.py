@@ -46,7 +46,7 @@ class Discrete:
 
     def _extraction(self, found: Statement) -> Extraction:
         kind = "episodic" if found.kind == "event" else "semantic"
-        return Extraction(found.text, (Support(found.quote, found.message_id),), self.name, kind)
+        return Extraction(found.text, (Support(found.quote, found.message_id),), self.name, kind, plainer=found.plainer)
 
 
 class Preferences(Discrete):

@@ -9,7 +9,7 @@ from truekeep.extract.conversation import MAX_TEXT, Conversation, Message
 from truekeep.extract.offline.clauses import statements
 from truekeep.extract.offline.dates import date_edits
 from truekeep.extract.offline.grammar import Grammar, grammar_of
-from truekeep.extract.offline.grounding import grounded
+from truekeep.extract.offline.grounding import grounded, labelled
 from truekeep.extract.offline.sentences import own_sentences
 
 LONGEST_MESSAGE = 20_000
@@ -23,6 +23,8 @@ class Statement:
     quote: str
     message_id: str
     kind: str
+    plainer: tuple[str, ...] = ()
+    """The same with nothing turned round: the quote behind the speaker's name, the quote, the whole sentence."""
 
 
 def extract_statements(conversation: Conversation) -> list[Statement]:
@@ -46,4 +48,5 @@ def _of_message(message: Message, grammar: Grammar, speaker: str | None) -> Iter
             dates = date_edits(quote, grammar, message.at.date()) if message.is_dated else []
             text = grounded(quote, grammar, speaker, dates, kind=clause.kind, implied=clause.implied)
             if len(text) <= MAX_TEXT:
-                yield Statement(text, quote, message.id, clause.kind)
+                plainer = (labelled(quote, grammar, speaker), quote, labelled(sentence, grammar, speaker))
+                yield Statement(text, quote, message.id, clause.kind, plainer)

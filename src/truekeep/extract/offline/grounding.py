@@ -33,7 +33,13 @@ def grounded(clause: str, grammar: Grammar, speaker: str | None, dates: list[Edi
         text = _applied(clause, _without_overlap(edits, dates))
         if not grammar.label.search(text.replace(name, "\u00a6").lower()):
             return _finished(text)
-    return _finished(f"{name[:1].upper()}{name[1:]}: {_applied(clause, dates)}")
+    return labelled(_applied(clause, dates), grammar, speaker)
+
+
+def labelled(clause: str, grammar: Grammar, speaker: str | None) -> str:
+    """The clause in its own words, with who said it in front."""
+    name = speaker or grammar.user
+    return _finished(f"{name[:1].upper()}{name[1:]}: {clause}")
 
 
 def _edits(clause: str, grammar: Grammar, name: str, *, kind: str, implied: bool) -> list[Edit] | None:
