@@ -165,9 +165,12 @@ def _unsaid_value(memory: str, said: Sequence[_Said]) -> Proof | None:
 
 
 def _forms(value: Salient, at: datetime | None) -> set[str]:
-    """The value, and the days that a relative or partial date means in a message of that time."""
-    days = resolved(value.value, at) if value.kind is Kind.DATE and at is not None else ()
-    return {value.key, *(f"date:{day}" for day in days)}
+    """The value, and the days, months and years that a date means in a message of that time."""
+    if value.kind is not Kind.DATE:
+        return {value.key}
+    days = resolved(value.value, at) if at is not None else frozenset({value.value})
+    coarser = {day[:size] for day in days if day[:1].isdigit() and "?" not in day for size in (4, 7, 10)}
+    return {value.key, *(f"date:{day}" for day in coarser)}
 
 
 def _wanted(value: Salient, clause: Clause) -> set[str]:

@@ -31,6 +31,11 @@ class Language:
     weekdays: Mapping[str, int]
     days: Mapping[str, int]
     spans: Mapping[str, int]
+    long_spans: Mapping[str, str]
+    last: frozenset[str]
+    next: frozenset[str]
+    ago: frozenset[str]
+    ahead: frozenset[str]
     numbers: Mapping[str, int]
     joiners: frozenset[str]
     weak: frozenset[str]
@@ -57,6 +62,8 @@ def language(name: str) -> Language:
         weekdays=table["weekdays"],
         days=table["days"],
         spans=table["spans"],
+        long_spans=table["long_spans"],
+        **{name: frozenset(table[name]) for name in ("last", "next", "ago", "ahead")},
         numbers=table["numbers"],
         joiners=frozenset(grammar["joiners"]),
         weak=frozenset(grammar["weak"]),
@@ -76,6 +83,7 @@ def _votes() -> dict[str, tuple[int, ...]]:
     for index, name in enumerate(NAMES):
         tables = language(name)
         telling = {*tables.roles, *tables.days, *tables.weekdays, *tables.months, *tables.identifiers}
+        telling |= {*tables.spans, *tables.long_spans, *tables.last, *tables.next, *tables.ago}
         # Short number words mean other things elsewhere: "due", "once", "six".
         for word in telling | {number for number in tables.numbers if len(number) > 4}:
             found.setdefault(word, []).append(index)

@@ -1,7 +1,8 @@
 """Give dates and times one form, and resolve relative ones from the time of the message.
 
-Forms: ``2025-03-14``, ``2025-03``, ``2025``, ``--03-14`` (no year given), ``w4`` (a Friday), ``n4`` (next
-Friday), ``+3d`` (in three days), ``2025?03/04`` (day and month in unknown order) and ``15:30`` for times.
+Forms: ``2025-03-14``, ``2025-03``, ``2025``, ``--03-14`` (no year given), ``w4`` (a Friday), ``n4`` and ``l4``
+(next and last Friday), ``+3d`` (in three days), ``-1w``, ``-1m``, ``-1y`` (last week, month, year), ``2025?03/04``
+(day and month in unknown order) and ``15:30`` for times.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from datetime import date, datetime, timedelta
 _ISO = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ](.*))?")
 _DMY = re.compile(r"(\d{1,2})([./-]) ?(\d{1,2})[./-] ?(\d{2,4})")
 _TIME = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?[.\d]*\s*([AaPp])?")
-_RELATIVE = re.compile(r"([+-]\d{1,4})d")
+_RELATIVE = re.compile(r"([+-]\d{1,4})([dwmy])")
+_MONTH_DAY = re.compile(r"--\d{2}-\d{2}")
 
 
 def valid(year: int, month: int, day: int) -> str | None:
@@ -71,20 +73,38 @@ def time_of_day(text: str) -> str | None:
 
 
 def resolved(value: str, at: datetime) -> frozenset[str]:
-    """The full dates that a canonical date can mean when said at that time."""
+    """The dates that a canonical date can mean when said at that time; a week is known by its Monday."""
     today = at.date()
     if match := _RELATIVE.fullmatch(value):
-        return frozenset({(today + timedelta(days=int(match[1]))).isoformat()})
-    if value.startswith("--"):
+        return frozenset({_shifted(today, int(match[1]), match[2])})
+    if _MONTH_DAY.fullmatch(value):
         month, day = int(value[2:4]), int(value[5:7])
-        years = (valid(today.year + shift, month, day) for shift in (-1, 0, 1))
+        years = (valid(today.year + shift, month, day) for shift in range(-4, 5))
         return frozenset({min((y for y in years if y), key=lambda day: _distance(day, today))})
-    if value[:1] in ("w", "n") and value[1:].isdigit():
-        ahead = (int(value[1:]) - today.weekday()) % 7
-        coming = today + timedelta(days=ahead)
-        choices = {coming, coming + timedelta(days=7)} if value[0] == "n" or not ahead else {coming}
-        return frozenset(day.isoformat() for day in choices)
+    if value[:1] in ("w", "n", "l") and value[1:].isdigit():
+        return frozenset(day.isoformat() for day in _weekdays(value[0], int(value[1:]), today))
     return frozenset({value})
+
+
+def _shifted(today: date, count: int, unit: str) -> str:
+    if unit == "d":
+        return (today + timedelta(days=count)).isoformat()
+    if unit == "w":
+        return (today - timedelta(days=today.weekday()) + timedelta(days=7 * count)).isoformat()
+    if unit == "y":
+        return f"{today.year + count:04d}"
+    months = today.year * 12 + today.month - 1 + count
+    return f"{months // 12:04d}-{months % 12 + 1:02d}"
+
+
+def _weekdays(form: str, weekday: int, today: date) -> set[date]:
+    """The days meant by a weekday; people differ on whether "next" skips one."""
+    ahead = (weekday - today.weekday()) % 7
+    coming = today + timedelta(days=ahead)
+    if form == "l":
+        past = today - timedelta(days=(today.weekday() - weekday) % 7 or 7)
+        return {past, past - timedelta(days=7)}
+    return {coming, coming + timedelta(days=7)} if form == "n" or not ahead else {coming}
 
 
 def _distance(day: str, today: date) -> tuple[int, str]:

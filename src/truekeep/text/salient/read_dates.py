@@ -65,24 +65,75 @@ def month_then_day(at: Cursor, place: int, month: int) -> int | None:
 
 
 def relative(at: Cursor, place: int, low: str) -> int | None:
-    """ "Tomorrow", "next Friday", "in three days"; gives the token after it."""
-    token = at.tokens[place]
-    if low in at.language.days:
-        at.add(Kind.DATE, f"{at.language.days[low]:+d}d", token.start, token.end)
+    """ "Tomorrow", "next Friday", "last week", "in three days"; gives the token after it."""
+    tables, token = at.language, at.tokens[place]
+    if low in tables.days:
+        at.add(Kind.DATE, f"{tables.days[low]:+d}d", token.start, token.end)
         return place + 1
-    if low in at.language.weekdays:
-        form = "n" if at.low_at(place - 1) in ("next", "nächsten", "prochain", "budúci") else "w"
-        at.add(Kind.DATE, f"{form}{at.language.weekdays[low]}", token.start, token.end)
+    if low in tables.weekdays:
+        near = {at.low_at(place - 1), at.low_at(place + 1)}
+        form = "l" if near & tables.last else "n" if near & tables.next else "w"
+        at.add(Kind.DATE, f"{form}{tables.weekdays[low]}", token.start, token.end)
         return place + 1
-    if low == "in" and (span := at.language.spans.get(at.low_at(place + 2))):
-        digits = at.text_at(place + 1)
-        count = int(digits) if digits.isdigit() and len(digits) < 4 else None
-        if count is None:
-            count = at.language.numbers.get(at.low_at(place + 1))
-        if count:
-            at.add(Kind.DATE, f"{count * span:+d}d", token.start, at.tokens[place + 2].end)
+    if low in tables.long_spans:
+        return _week_month_or_year(at, place)
+    if low in tables.ahead:
+        count = _count(at, place + 1)
+        unit = _span(at, place + 2)
+        if count and unit:
+            at.add(Kind.DATE, _shift(count, unit), token.start, at.tokens[place + 2].end)
             return place + 3
     return None
+
+
+def _week_month_or_year(at: Cursor, place: int) -> int | None:
+    """ "Last week", "next year", and the same with the words the other way round."""
+    tables = at.language
+    for beside in (place - 1, place + 1):
+        low = at.low_at(beside)
+        shift = -1 if low in tables.last else 1 if low in tables.next else 0
+        if shift:
+            first, last = sorted((place, beside))
+            at.add(
+                Kind.DATE,
+                f"{shift:+d}{tables.long_spans[at.low_at(place)]}",
+                at.tokens[first].start,
+                at.tokens[last].end,
+            )
+            return max(place, beside) + 1
+    return None
+
+
+def ago(at: Cursor, first: int, after: int, digits: str) -> int | None:
+    """ "Three days ago", "vor drei Jahren"; gives the token after it."""
+    unit = _span(at, after)
+    if not unit or not digits.isdigit() or len(digits) > 3:
+        return None
+    if at.low_at(after + 1) in at.language.ago:
+        at.add(Kind.DATE, _shift(-int(digits), unit), at.tokens[first].start, at.tokens[after + 1].end)
+        return after + 2
+    if at.low_at(first - 1) in at.language.ago:
+        at.add(Kind.DATE, _shift(-int(digits), unit), at.tokens[first].start, at.tokens[after].end)
+        return after + 1
+    return None
+
+
+def _span(at: Cursor, place: int) -> str:
+    low = at.low_at(place)
+    days = at.language.spans.get(low)
+    return f"{days}d" if days else at.language.long_spans.get(low, "")
+
+
+def _shift(count: int, unit: str) -> str:
+    """A number of days, months or years from now; weeks are counted in days."""
+    return f"{count * int(unit[:-1]):+d}d" if unit.endswith("d") else f"{count:+d}{unit}"
+
+
+def _count(at: Cursor, place: int) -> int | None:
+    digits = at.text_at(place)
+    if digits.isdigit() and len(digits) < 4:
+        return int(digits)
+    return at.language.numbers.get(at.low_at(place))
 
 
 def is_year(at: Cursor, place: int, digits: str) -> bool:

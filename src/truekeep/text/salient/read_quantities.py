@@ -7,7 +7,7 @@ import re
 from truekeep.text.salient import codes, numbers
 from truekeep.text.salient.cursor import Cursor
 from truekeep.text.salient.model import Kind
-from truekeep.text.salient.read_dates import day_then_month, is_year
+from truekeep.text.salient.read_dates import ago, day_then_month, is_year
 
 _NUMBER = re.compile(r"(-?[\d., ']*\d)(\D*)")
 
@@ -33,6 +33,8 @@ def _sticks(at: Cursor, stuck: str) -> bool:
 
 
 def _quantity(at: Cursor, first: int, after: int, digits: str, stuck: str) -> int:
+    if not stuck and (end := ago(at, first, after, digits)):
+        return end
     currency, start, after, scale = _money_around(at, first, after, stuck)
     readings = numbers.readings(digits, is_money=bool(currency))
     if not readings:

@@ -21,6 +21,7 @@ from truekeep.text.salient.tokens import Token, tokens
 from truekeep.text.view import View
 
 _HYPHENED = re.compile(r"(\d+)-([a-z]{3,})")
+_YEAR_MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 
 
@@ -95,6 +96,8 @@ def _code(at: Cursor, token: Token, place: int) -> None:
     if match := _HYPHENED.fullmatch(token.text):
         value = numbers.canonical(Decimal(match[1]))
         at.add(Kind.NUMBER, value, token.start, token.end, unit=match[2])
+    elif _YEAR_MONTH.fullmatch(token.text) and not names_an_identifier(at, place):
+        at.add(Kind.DATE, token.text, token.start, token.end)
     elif token.text.isdigit() and not names_an_identifier(at, place):
         number(at, place)
     else:
@@ -132,7 +135,8 @@ def _value_words(name: str) -> frozenset[str]:
     known, tables = language(name), units()
     negations = (word for word, role in known.roles.items() if role == "negations")
     return frozenset(
-        {"in", *known.months, *known.weekdays, *known.days, *known.numbers, *negations}
+        {*known.months, *known.weekdays, *known.days, *known.numbers, *negations}
+        | {*known.ahead, *known.long_spans}
         | {*tables.currencies, *tables.booleans}
     )
 
