@@ -55,6 +55,7 @@ class Settings:
     policy: str = "strict"
     embedder: str = "minilm"
     text_cap: int = 8_000
+    observe_cap: int = 100_000
     field_cap: int = 200
     fields_cap: int = 32
     metadata_cap: int = 4_000

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from truekeep.errors import InvalidRequest
 from truekeep.origin import require
 from truekeep.types import Channel, Snapshot, Verdict
 
@@ -42,12 +43,18 @@ class Handle:
     def recall(self, query: str, **options: Any) -> Recall:
         """Recall for a channel that may read."""
         require(self.__channel, "read")
-        return self.__keep.recall(query, **options)
+        return self.__keep.recall(query, **self._within(options))
 
     def get_memories(self, **options: Any) -> list[dict[str, Any]]:
         """List for a channel that may read."""
         require(self.__channel, "read")
-        return self.__keep.get_memories(**options)
+        return self.__keep.get_memories(**self._within(options))
+
+    def observe(self, text: str, **fields: Any) -> None:
+        """Report what this handle's session took in over this handle's channel."""
+        if self.session is None:
+            raise InvalidRequest("This handle has no session to observe in.", hint="Bind it with session=….")
+        self.__keep.observe(self.session, self.channel, text, **fields)
 
     def snapshot(self, *, refresh: bool = False) -> Snapshot:
         """The snapshot of this handle's session, for a channel that may read."""
@@ -55,19 +62,26 @@ class Handle:
         return self.__keep.snapshot(self.session or "default", refresh=refresh)
 
     def _over(self, fields: dict[str, Any]) -> dict[str, Any]:
-        for fixed in ("via", "session"):
-            if fixed in fields:
-                raise TypeError(f"a handle's {fixed} is fixed when it is bound")
-        return {**fields, "via": self.channel, **({"session": self.session} if self.session else {})}
+        if "via" in fields:
+            raise TypeError("a handle's via is fixed when it is bound")
+        return {**self._within(fields), "via": self.channel}
+
+    def _within(self, fields: dict[str, Any]) -> dict[str, Any]:
+        if "session" in fields:
+            raise TypeError("a handle's session is fixed when it is bound")
+        return {**fields, **({"session": self.session} if self.session else {})}
 
 
 class Session:
     """One conversation, as the host program sees it."""
 
-    def __init__(self, keep: Keep, name: str, *, mediated: bool) -> None:
+    def __init__(self, keep: Keep, name: str) -> None:
         self._keep = keep
         self.name = name
-        self.mediated = mediated
+
+    def observe(self, channel: str, text: str, **fields: Any) -> None:
+        """Report what this session took in: the owner's words prove, what was merely read taints."""
+        self._keep.observe(self.name, channel, text, **fields)
 
     def remember(self, text: str, *, via: str, **fields: Any) -> Verdict:
         """Put a text through the gate as part of this session."""
@@ -75,7 +89,11 @@ class Session:
 
     def recall(self, query: str, **options: Any) -> Recall:
         """Recall within this session."""
-        return self._keep.recall(query, **options)
+        return self._keep.recall(query, session=self.name, **options)
+
+    def get_memories(self, **options: Any) -> list[dict[str, Any]]:
+        """List within this session."""
+        return self._keep.get_memories(session=self.name, **options)
 
     def snapshot(self, *, refresh: bool = False) -> Snapshot:
         """The frozen text for this session's prompt."""

@@ -21,7 +21,7 @@ from truekeep.origin import keep_name, own_principal, relays, require, session_n
 from truekeep.policy import preset
 from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
-from truekeep.reading import Reader
+from truekeep.reading import Reader, is_hearsay
 from truekeep.recall import Query, Recall, Recaller
 from truekeep.review import Review, delete
 from truekeep.screens.panel import Screening
@@ -30,7 +30,7 @@ from truekeep.snapshots import Snapshots
 from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Candidate, Decision, Origin, Snapshot, Verdict
+from truekeep.types import Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict
 
 
 def now() -> datetime:
@@ -57,7 +57,7 @@ class Keep:
         policy = preset(settings.policy)
         self._catalog = catalog
         self._proofs = Proofs(ledger)
-        self._sessions = Sessions(ledger, clock)
+        self._sessions = Sessions(ledger, self._proofs.note, clock)
         self._gate = Gate(ledger, catalog, self._proofs, panel, policy, settings, clock)
         self._reader = Reader(ledger, self._proofs, panel, policy, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
@@ -167,6 +167,7 @@ class Keep:
         min_score: float | None = None,
         half_life_days: float | None = None,
         as_of: datetime | None = None,
+        session: str | None = None,
     ) -> Recall:
         """The memories that answer a query; with ``influence_only`` just those that may drive an action."""
         settings = self.settings
@@ -175,7 +176,7 @@ class Keep:
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= settings.k_cap:
             raise InvalidRequest(f"k must be a whole number from 1 to {settings.k_cap:,}.", code="invalid_k")
         moment = checked_moment("as_of", as_of)
-        return self._recaller.answer(
+        hits = self._recaller.answer(
             Query(
                 text=query,
                 k=k,
@@ -186,10 +187,16 @@ class Keep:
                 as_of=moment,
             )
         )
+        self._showed(session, (hit.memory for hit in hits if not hit.blocked))
+        return hits
 
-    def get_memories(self, *, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
+    def get_memories(
+        self, *, after: int = 0, limit: int | None = None, session: str | None = None
+    ) -> list[dict[str, Any]]:
         """All memories as dictionaries, in the order in which they were stored; blocked ones as placeholders."""
-        return [shown.as_dict() for shown in self._reader.listed(after=after, limit=limit)]
+        listed = self._reader.listed(after=after, limit=limit)
+        self._showed(session, (shown.memory for shown in listed if not shown.blocked))
+        return [shown.as_dict() for shown in listed]
 
     def get_memory(self, memory_id: str) -> dict[str, Any]:
         """One memory as a dictionary."""
@@ -197,13 +204,40 @@ class Keep:
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
         """The frozen, fenced text for that session's prompt."""
-        return self._snapshots.of(session_name(session), refresh=refresh)
+        snapshot = self._snapshots.of(session_name(session), refresh=refresh)
+        if snapshot.shows_hearsay:
+            self._sessions.taint(session)
+        return snapshot
 
     # Handles
 
     def session(self, name: str, *, mediated: bool = False) -> Session:
-        """A session of the host program: its snapshot, and what is remembered in it."""
-        return Session(self, session_name(name), mediated=mediated)
+        """A session of the host program. ``mediated`` declares that it reports everything the agent takes in."""
+        if mediated:
+            self._sessions.declare_mediated(session_name(name))
+        return Session(self, session_name(name))
+
+    def observe(
+        self,
+        session: str,
+        channel: str,
+        text: str,
+        *,
+        principal: str | None = None,
+        message: str | None = None,
+        role: str | None = None,
+    ) -> None:
+        """Report what a session took in. Only the owner's channel makes owner messages; ``role`` is for display."""
+        known = self.settings.channel(channel)
+        require(known, "observe" if known.standing is Standing.OWNER else "write")
+        self._sessions.observe(
+            session_name(session),
+            known,
+            checked_text(text, self.settings.observe_cap),
+            principal=principal_of(known.name, principal),
+            message=checked_text(message, self.settings.field_cap) if message is not None else None,
+            role=checked_text(role, self.settings.field_cap) if role is not None else None,
+        )
 
     def bind(self, channel: str, *, session: str | None = None) -> Handle:
         """A handle that can do only what that channel may; this is what agent code is given."""
@@ -275,6 +309,11 @@ class Keep:
             as_of=checked_moment("as_of", as_of),
             expires_at=checked_moment("expires_at", expires_at),
         )
+
+    def _showed(self, session: str | None, memories: Iterable[Memory]) -> None:
+        """What a mediated session was shown counts: hearsay taints it."""
+        if session is not None and any(is_hearsay(memory) for memory in memories):
+            self._sessions.taint(session_name(session))
 
     def _found(self, memory_id: str) -> Sealed:
         sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None

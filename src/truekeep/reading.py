@@ -114,6 +114,11 @@ class Reader:
         return self._judged[key]
 
 
+def is_hearsay(memory: Memory) -> bool:
+    """Whether the memory was merely read, and no person has approved it."""
+    return memory.standing is Standing.HEARSAY and memory.approval is None
+
+
 def is_expired(memory: Memory, now: datetime) -> bool:
     """Whether the memory's shelf life has run out."""
     return memory.expires_at is not None and memory.expires_at <= now

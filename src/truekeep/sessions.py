@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from truekeep.stores.ledger import Ledger
+from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import new_id
 from truekeep.types import Channel, Standing, utc_moment, utc_text
 
@@ -51,8 +51,11 @@ class Observation:
 class Sessions:
     """The sessions of one keep."""
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, ledger: Ledger, note: Callable[[Entry, str, Standing], None], clock: Callable[[], datetime]
+    ) -> None:
         self._ledger = ledger
+        self._note = note
         self._clock = clock
 
     def declare_mediated(self, name: str) -> None:
@@ -91,6 +94,7 @@ class Sessions:
         )
         with self._ledger.writing() as entry:
             entry.put("observations", seen.id, _body(seen), tag=session)
+            self._note(entry, text, standing)
             entry.event("session.observed", session=session, observation=seen.id, channel=channel.name)
         if standing is Standing.HEARSAY:
             self.taint(session, f"It took in text over the channel '{channel.name}'.")

@@ -10,7 +10,7 @@ from datetime import datetime
 from truekeep import fence
 from truekeep.config import Settings
 from truekeep.errors import StoreTampered
-from truekeep.reading import Reader, Shown
+from truekeep.reading import Reader, Shown, is_hearsay
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from, snapshot_body, snapshot_from
@@ -67,7 +67,9 @@ class Snapshots:
         lines = [fence.line(one.text, as_of=one.memory.as_of, origin=one.origin, may_act=one.may_act) for one in shown]
         text = fence.fenced(lines)
         digest = hashlib.sha256(f"{self._panel.digest}\n{text}".encode()).hexdigest()
-        return Snapshot(session, text, digest, self._panel.digest, self._clock()), [one.memory.id for one in shown]
+        hearsay = any(is_hearsay(one.memory) and not one.blocked for one in shown)
+        snapshot = Snapshot(session, text, digest, self._panel.digest, self._clock(), shows_hearsay=hearsay)
+        return snapshot, [one.memory.id for one in shown]
 
     def _chosen(self) -> list[Shown]:
         """What fits into a snapshot: what may act first, so that nothing else can push it out."""

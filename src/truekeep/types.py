@@ -275,6 +275,7 @@ class Snapshot:
     digest: str
     ruleset: str
     created_at: datetime
+    shows_hearsay: bool = False
     stale: bool = False
 
 

@@ -26,11 +26,11 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
 }
 NOT_WRITERS = {
     "Keep": {
-        "audit", "bind", "close", "delete_memory", "describe", "get_memories", "get_memory", "open", "recall",
-        "review", "session", "snapshot",
+        "audit", "bind", "close", "delete_memory", "describe", "get_memories", "get_memory", "observe", "open",
+        "recall", "review", "session", "snapshot",
     },
-    "Handle": {"delete_memory", "get_memories", "recall", "snapshot"},
-    "Session": {"bind", "recall", "snapshot"},
+    "Handle": {"delete_memory", "get_memories", "observe", "recall", "snapshot"},
+    "Session": {"bind", "get_memories", "observe", "recall", "snapshot"},
     "Review": {"approve", "bury", "lift", "list", "reject", "show"},
 }  # fmt: skip
 

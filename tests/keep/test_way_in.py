@@ -205,6 +205,7 @@ def test_a_handle_has_no_way_to_more_than_its_channel(keep: Keep) -> None:
         "channel",
         "delete_memory",
         "get_memories",
+        "observe",
         "recall",
         "remember",
         "remember_many",

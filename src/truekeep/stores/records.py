@@ -146,6 +146,7 @@ def snapshot_body(snapshot: Snapshot, memory_ids: list[str]) -> dict[str, Any]:
         "digest": snapshot.digest,
         "ruleset": snapshot.ruleset,
         "created_at": utc_text(snapshot.created_at),
+        "shows_hearsay": snapshot.shows_hearsay,
         "memories": memory_ids,
     }
 
@@ -153,8 +154,15 @@ def snapshot_body(snapshot: Snapshot, memory_ids: list[str]) -> dict[str, Any]:
 def snapshot_from(sealed: Sealed) -> tuple[Snapshot, list[str]]:
     """The snapshot in a verified row, and the ids of the memories it shows."""
     body = json.loads(sealed.row.body)
-    created = utc_moment(body["created_at"])
-    return Snapshot(sealed.row.id, body["text"], body["digest"], body["ruleset"], created), body["memories"]
+    snapshot = Snapshot(
+        session=sealed.row.id,
+        text=body["text"],
+        digest=body["digest"],
+        ruleset=body["ruleset"],
+        created_at=utc_moment(body["created_at"]),
+        shows_hearsay=body["shows_hearsay"],
+    )
+    return snapshot, body["memories"]
 
 
 def _memory(body: dict[str, Any], row_id: str, seq: int) -> Memory:
