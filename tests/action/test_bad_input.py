@@ -63,6 +63,7 @@ def test_a_name_that_is_no_name_is_refused(name: Any) -> None:
     [
         {"pay": {"traced": []}},
         {"pay": {"traced": "amount"}},
+        {"pay": {"asked_by": ["settle up"]}},
         {"pay": {"unknown": 1}},
         {"pay": {"consequential": "yes"}},
         {"pay": {"freshness_days": 0}},

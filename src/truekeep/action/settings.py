@@ -131,6 +131,9 @@ def _action(name: str, entry: Any) -> ActionSettings:
     if traced is not None and not traced:
         # An empty list would read as "trace everything" to one person and "nothing" to the next.
         raise ConfigError(f"{where} traced must name at least one argument; leave it out to trace all.")
+    asked_by = _names(where, "asked_by", entry.get("asked_by", []))
+    if any(len(word.split()) != 1 for word in asked_by):
+        raise ConfigError(f"{where} asked_by must be a list of single words.")
     grants = entry.get("grants", [])
     if not isinstance(grants, list):
         raise ConfigError(f"{where} grants must be a list of tables.")
@@ -139,7 +142,7 @@ def _action(name: str, entry: Any) -> ActionSettings:
         traced=traced,
         exempt=_names(where, "exempt", entry.get("exempt", [])),
         freshness_days=None if days is None else float(days),
-        asked_by=tuple(folded(word) for word in sorted(_names(where, "asked_by", entry.get("asked_by", [])))),
+        asked_by=tuple(folded(word) for word in sorted(asked_by)),
         grants=tuple(_grant(where, grant) for grant in grants),
     )
 

@@ -14,23 +14,34 @@ _LONGEST_ROW = 6
 _MOST_LEAVES = 48
 _LONGEST_PIECE = 64
 _SHORTEST_WHOLE = 6
+_LONGEST_WHOLE = 200
 
 
 def rows(leaves: tuple[Leaf, ...]) -> Iterator[tuple[tuple[int, ...], Wanted]]:
-    """Neighbouring pieces read as one value, in their order and, for a few, in any order."""
-    if len(leaves) > _MOST_LEAVES:
-        return
+    """Neighbouring pieces read as one value, in their order and, for a few, in any order; and whole lists."""
     pieces = [_piece(leaf) for leaf in leaves]
-    for start in range(len(leaves)):
+    for places in (*_lists(leaves), *(_neighbours(pieces) if len(leaves) <= _MOST_LEAVES else ())):
+        orders = permutations(places) if len(places) <= 3 else [places]
+        for order in orders:
+            whole = "".join(pieces[place] for place in order)
+            if _SHORTEST_WHOLE <= len(whole) <= _LONGEST_WHOLE:
+                yield places, _whole(whole)
+
+
+def _neighbours(pieces: list[str]) -> Iterator[tuple[int, ...]]:
+    for start in range(len(pieces)):
         for size in range(2, _LONGEST_ROW + 1):
-            places = tuple(range(start, start + size))
-            if start + size > len(leaves) or not all(pieces[place] for place in places):
+            if start + size > len(pieces) or not all(pieces[start : start + size]):
                 break
-            orders = permutations(places) if size <= 3 else [places]
-            for order in orders:
-                whole = "".join(pieces[place] for place in order)
-                if len(whole) >= _SHORTEST_WHOLE:
-                    yield places, _whole(whole)
+            yield tuple(range(start, start + size))
+
+
+def _lists(leaves: tuple[Leaf, ...]) -> Iterator[tuple[int, ...]]:
+    """Whole containers that are longer than a row: an account number given letter by letter."""
+    containers: dict[str, list[int]] = {}
+    for place, leaf in enumerate(leaves):
+        containers.setdefault(leaf.container, []).append(place)
+    yield from (tuple(places) for places in containers.values() if len(places) > _LONGEST_ROW)
 
 
 def _piece(leaf: Leaf) -> str:

@@ -21,6 +21,7 @@ _WORD = re.compile(r"[^\W_]+")
 _LEGAL_FORMS = frozenset({"ltd", "inc", "gmbh", "llc", "corp", "plc", "ag", "sa", "co", "as", "sro", "spa", "bv", "kg"})
 _LONG_TEXT = 6
 _SHORTEST_LOOSE = 5
+_SHORTEST_PART = 6
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _MOST_RUNS = 16
 _ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{8,}|%[0-9A-Fa-f]{2}|&#|\\[ux]|[^\x00-\x7f]")
@@ -78,7 +79,7 @@ def _from_text(text: str, leaf: Leaf, role: str) -> tuple[Wanted, ...]:
     values = [v for v in scanned.values if v.kind not in (Kind.NAME, Kind.NEGATION, Kind.QUOTED)]
     whole = "".join(_WORD.findall(scanned.view.text)).casefold()
     if len(values) == 1 and _covers(values[0], scanned.view.text):
-        return (_value(values[0], leaf, role, plain),)
+        return (_value(values[0], leaf, role, scanned.view.text),)
     hidden = _hidden_keys(text)
     names = tuple(f"loose:{loose(v.value)}" for v in scanned.values if v.kind is Kind.NAME and v.sure)
     loose_keys = (*hidden, *names, *([f"loose:{loose(whole)}"] if len(whole) >= _SHORTEST_LOOSE else []))
@@ -90,7 +91,8 @@ def _from_text(text: str, leaf: Leaf, role: str) -> tuple[Wanted, ...]:
         is_telling=bool(loose_keys),
         passage=plain if len(words) >= _LONG_TEXT else "",
     )
-    return (phrase, *(_value(value, leaf, role if len(words) < _LONG_TEXT else "", "") for value in values))
+    inner = role if len(words) < _LONG_TEXT else ""
+    return (phrase, *(_value(value, leaf, inner, scanned.view.text) for value in values))
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -124,9 +126,17 @@ def _value(value: Salient, leaf: Leaf, role: str, text: str) -> Wanted:
     return Wanted(
         role,
         keys=tuple(sorted(keys)),
-        loose_keys=(*sorted(loose_keys), *_hidden_keys(text)),
+        loose_keys=(*sorted(loose_keys), *_inside(value, text), *_hidden_keys(text[slice(*value.span)])),
         is_telling=value.kind in TELLING,
     )
+
+
+def _inside(value: Salient, text: str) -> tuple[str, ...]:
+    """The longer parts of a code: an account number may stand between slashes."""
+    if value.kind is not Kind.CODE:
+        return ()
+    parts = _WORD.findall(text[slice(*value.span)])
+    return tuple(f"loose:{loose(part)}" for part in parts if len(part) >= _SHORTEST_PART)
 
 
 def _hidden_keys(text: str) -> tuple[str, ...]:
