@@ -11,6 +11,7 @@ def default_screens() -> tuple[Screen, ...]:
     from truekeep.screens.disguise import disguised_text  # noqa: PLC0415
     from truekeep.screens.hidden import hidden_text  # noqa: PLC0415
     from truekeep.screens.instruction import instruction_like  # noqa: PLC0415
+    from truekeep.screens.learned import learned  # noqa: PLC0415
     from truekeep.screens.stuffing import stuffing  # noqa: PLC0415
 
-    return (hidden_text, disguised_text, credentials, stuffing, instruction_like)
+    return (hidden_text, disguised_text, credentials, stuffing, instruction_like, learned)

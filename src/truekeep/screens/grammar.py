@@ -15,6 +15,24 @@ from truekeep.text.lexicon import load
 # What a command may be about; each is also the name of a lexicon category of verbs.
 VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})
 DOMAINS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "secret", "skip"})
+# What a sentence may say besides; the learned screen takes each as a feature.
+CATEGORIES = frozenset(
+    {"must", "standing", "condition", "addressee", "authority", "identity", "mode", "role", "secret", "skip", "lack"}
+    | {
+        "check",
+        "tell",
+        "all",
+        "user",
+        "money_noun",
+        "access_noun",
+        "urgent",
+        "style",
+        "self",
+        "others",
+        "rules",
+        "code",
+    }
+)
 _PHRASES = frozenset({"secret", "skip"})
 _TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role"})
 _INFLECTED = frozenset({"sk", "cs", "pl", "ru", "uk"})

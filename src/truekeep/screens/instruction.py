@@ -31,13 +31,20 @@ def readings(screened: Screened, field: str) -> tuple[View, ...]:
     return found[1:] if len(found) > 1 and found[1].name == "folded" else found
 
 
+def sentences_of(screened: Screened, field: str) -> list[tuple[View, list[Sentence]]]:
+    """Every reading of a field with what its sentences say, for this screen and the learned one."""
+    return screened.once(
+        f"sentences of {field}", lambda: [(view, list(read(view.text))) for view in readings(screened, field)]
+    )
+
+
 def instruction_like(screened: Screened) -> list[Finding]:
     """At most one finding of each kind for each field, the gravest first."""
     findings: list[Finding] = []
     for field in screened.fields:
         worst: dict[Threat, Finding] = {}
-        for view in readings(screened, field):
-            for finding in _judged(view, field):
+        for view, sentences in sentences_of(screened, field):
+            for finding in _judged(view, sentences, field):
                 known = worst.get(finding.threat)
                 if known is None or finding.severity > known.severity:
                     worst[finding.threat] = finding
@@ -47,12 +54,12 @@ def instruction_like(screened: Screened) -> list[Finding]:
     return findings
 
 
-def _judged(view: View, field: str) -> list[Finding]:
+def _judged(view: View, sentences: list[Sentence], field: str) -> list[Finding]:
     lower = view.text.lower()
     framed = any(word in lower for word in _SPEAKERS) and _SPEAKS_AS.search(view.text) is not None
     addresses: list[int] | None = None
     found = []
-    for sentence in read(view.text):
+    for sentence in sentences:
         if addresses is None:
             addresses = [match.start() for match in _ADDRESS.finditer(view.text)]
         near = bisect_right(addresses, sentence.last + 80) > bisect_left(addresses, sentence.first - 20)

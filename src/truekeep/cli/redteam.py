@@ -1,0 +1,61 @@
+"""``truekeep redteam``: attack the defences and measure them on your own texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from truekeep.cli.options import common
+from truekeep.cli.output import console, print_json, table
+
+if TYPE_CHECKING:
+    from truekeep.redteam.screen import Share
+
+
+@click.group()
+def redteam() -> None:
+    """Attack the defences and measure them on your own texts."""
+
+
+@redteam.command()
+@click.option(
+    "--data",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON lines with 'text' and 'label' (attack or benign) or 'tier'; 'source' and 'lang' if known.",
+)
+@click.option(
+    "--standing",
+    type=click.Choice(["owner", "enrolled", "hearsay"]),
+    default="owner",
+    show_default=True,
+    help="Whose channel the texts come over.",
+)
+@click.option("--policy", type=click.Choice(["strict", "inform"]), default="strict", show_default=True)
+@common
+def screen(data: Path, standing: str, policy: str, home: str | None, output: str) -> None:
+    """Measure the screens: what they hold back of attacks and of honest texts, with 95 % intervals."""
+    from truekeep.config import Paths  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.screen import measure, read_rows  # noqa: PLC0415
+    from truekeep.screens.standard import panel  # noqa: PLC0415
+    from truekeep.types import Standing  # noqa: PLC0415
+
+    shares = measure(read_rows(data), panel(paths=Paths.resolve(home)), Standing[standing.upper()], policy)
+    if output == "json":
+        print_json([share.as_dict() for share in shares])
+    else:
+        _print(shares)
+
+
+def _print(shares: Sequence[Share]) -> None:
+    listing = table("group", "not accepted", "of", "share", "95 % interval", "name", wide="name")
+    for share in shares:
+        low, high = share.interval
+        rate = share.held / share.total
+        listing.add_row(
+            share.group, str(share.held), str(share.total), f"{rate:.1%}", f"{low:.1%} - {high:.1%}", share.name
+        )
+    console().print(listing)

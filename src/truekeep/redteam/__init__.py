@@ -1,0 +1,1 @@
+"""Attacks on the defences, and what they came to."""
