@@ -19,7 +19,7 @@ from rich.table import Table
 
 from benchmarks.harness import Figure
 
-QUICK = {"store": "benchmarks.store"}
+QUICK = {"store": "benchmarks.store", "extract": "benchmarks.extract"}
 RESULTS = Path(__file__).parent / "results"
 
 

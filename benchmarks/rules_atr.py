@@ -36,7 +36,7 @@ def cases() -> None:
     began = time.process_time()
     outcomes = list(run_cases(load([rules]).rules))
     seconds = time.process_time() - began
-    counts = Counter((o.case.group, o.case.fires, bool(o.fired) == o.case.fires) for o in outcomes)
+    counts = Counter((str(o.case.group), o.case.fires, bool(o.fired) == o.case.fires) for o in outcomes)
     print("ours       ", _tally(counts), f"{seconds:.1f} s CPU, skipped {sum(o.fired is None for o in outcomes)}")
     try:
         package = atr_node()
@@ -104,7 +104,7 @@ def _mean(call: Callable[[str], object] | Callable[[bytes], object], items: Sequ
 def _pyatr(texts: Sequence[str]) -> float:
     command = [str(pyatr_python()), str(HERE / "rules_pyatr.py"), str(atr_rules())]
     done = subprocess.run(command, input=json.dumps(list(texts)), capture_output=True, text=True, check=True)
-    return statistics.mean(json.loads(done.stdout)[1:])
+    return float(statistics.mean(json.loads(done.stdout)[1:]))
 
 
 def crafted() -> None:
@@ -177,7 +177,7 @@ def pack(texts: Sequence[str]) -> None:
 
 def _engine(loaded: Loaded) -> Engine:
     began = time.process_time()
-    engine = Engine(loaded.rules, cache_dir=workdir() / "cache")
+    engine = Engine(loaded.rules, cache_dir=workdir() / "cache", prefilter="hyperscan")
     print(f"engine of {len(engine.rules)} rules ready in {time.process_time() - began:.2f} s ({engine.prefilter})")
     return engine
 

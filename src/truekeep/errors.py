@@ -12,7 +12,11 @@
     │   ├── UnknownPolicy              no such preset
     │   ├── ConfigError                a settings file or variable that cannot be used
     │   ├── RuleError                  a rule file that cannot be used
+    │   ├── UnknownEmbedder            no embedder of that name (embed/)
+    │   ├── OutputRefused              a model's answer that has not the form it must have (extract/)
     │   └── PromptSecurityError        a custom prompt or template that is refused
+    ├── EmbedderError                  an embedder that cannot be used (embed/)
+    ├── ModelError                     a model endpoint that cannot be used (extract/)
     ├── NotAllowed                     the channel lacks the capability
     ├── UnknownId                      no such memory, review item or run in this keep
     ├── KeepClosed                     the keep was closed

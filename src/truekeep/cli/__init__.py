@@ -20,6 +20,9 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "review": ("review:review", "Look at what was held back; approve or reject it."),
     "audit": ("audit:audit", "Read and verify the audit log."),
     "rules": ("rules:rules", "List, test, lint and add threat rules."),
+    "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
+    "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
+    "redteam": ("redteam:redteam", "Measure the screens on your own texts."),
     "doctor": ("doctor:doctor", "Say what is installed, where things are and whether they are safe."),
     "completion": ("completion:completion", "Print the completion script for your shell."),
 }
