@@ -177,6 +177,19 @@ def add(path: str, lane: Any, home: str | None) -> None:
 
 
 @rules.command()
+@_home
+def prepare(home: str | None) -> None:
+    """Compile the rules in force for fast scanning. Long-lived processes do this by themselves."""
+    from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
+    from truekeep.rules import Engine, active  # noqa: PLC0415
+
+    paths = Paths.resolve(home)
+    engine = Engine(active(paths.config).rules, cache_dir=paths.cache / "rules")
+    engine.wait()
+    click.echo(f"{len(engine.rules)} rules ready ({engine.prefilter})")
+
+
+@rules.command()
 @click.argument("path", type=click.Path())
 @_home
 def remove(path: str, home: str | None) -> None:

@@ -49,7 +49,7 @@ def run_cases(rules: Iterable[Rule]) -> Iterator[Outcome]:
             yield from (Outcome(rule, case, number, None) for number, case in enumerate(rule.cases))
             continue
         # On its own a rule needs no prefilter, and its own maturity does not matter.
-        engine = Engine([replace(rule, lane="enforce", needs_confirmation=False)], prefilter="portable")
+        engine = Engine([replace(rule, lane="enforce", needs_confirmation=False)], prefilter="portable", spans=False)
         for number, case in enumerate(rule.cases):
             yield Outcome(rule, case, number, fires(engine, rule, case))
 

@@ -21,6 +21,7 @@ from truekeep.rules.redact import excerpt
 from truekeep.rules.result import Limits, Match, Scan
 from truekeep.rules.spelling import respelled
 from truekeep.rules.trace import violations
+from truekeep.rules.warmup import WarmingPrefilter
 from truekeep.text import View, views
 
 __all__ = ["Engine", "Limits", "Match", "Scan"]
@@ -29,6 +30,7 @@ Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.003
 _TOTAL_PATIENCE = 0.010
 _EARLIER = 8
+_FEW_PATTERNS = 8
 _METRICS: dict[str, Callable[[float, float], bool]] = {
     "gt": operator.gt,
     "lt": operator.lt,
@@ -50,8 +52,14 @@ class Engine:
         cache_dir: Path | None = None,
         lane: Lane = "hunt",
         prefilter: Literal["auto", "hyperscan", "portable"] = "auto",
+        spans: bool = True,
     ) -> None:
+        """``cache_dir`` keeps the compiled database; without one, large sets use the portable prefilter.
+
+        ``spans=False`` leaves out where matches end, for callers that only ask whether a rule fires.
+        """
         self.limits = limits or Limits()
+        self._spans = spans
         self._plan: Plan = make_plan(rules, lane)
         self._patterns: dict[int, Pattern] = {}
         self._prefilter = self._make_prefilter(prefilter, cache_dir)
@@ -70,6 +78,11 @@ class Engine:
     def prefilter(self) -> str:
         """Which prefilter is in use: ``hyperscan`` or ``portable``. The answers are the same."""
         return self._prefilter.name
+
+    def wait(self) -> None:
+        """Wait until the fastest prefilter there is here is in use."""
+        if isinstance(self._prefilter, WarmingPrefilter):
+            self._prefilter.wait()
 
     def scan(self, event: Event) -> Scan:
         """Every rule that matches ``event``, worst first."""
@@ -94,8 +107,19 @@ class Engine:
         return found
 
     def _make_prefilter(self, kind: str, cache_dir: Path | None) -> Prefilter:
-        if kind == "hyperscan" or (kind == "auto" and vectorscan.available()):
-            return vectorscan.VectorscanPrefilter(self._plan.specs, cache_dir)
+        specs = self._plan.specs
+        if kind == "portable" or (kind == "auto" and not vectorscan.available()):
+            return self._portable()
+        stored = vectorscan.VectorscanPrefilter.from_cache(specs, cache_dir)
+        if stored is not None:
+            return stored
+        if kind == "hyperscan" or len(specs) <= _FEW_PATTERNS:
+            return vectorscan.VectorscanPrefilter(specs, cache_dir)
+        if cache_dir is None:
+            return self._portable()
+        return WarmingPrefilter(self._portable(), lambda: vectorscan.VectorscanPrefilter(specs, cache_dir))
+
+    def _portable(self) -> Prefilter:
         return PortablePrefilter({number: self.pattern(number) for number in range(len(self._plan.specs))})
 
 
@@ -109,7 +133,7 @@ class _Pass:
         self._hits: Hits = {}
         self._overrun: str | None = None
         self._patience = _TOTAL_PATIENCE
-        self._deadline = time.monotonic() + engine.limits.seconds
+        self._spent = 0.0
 
     def run(self) -> Scan:
         texts = self._texts()
@@ -161,20 +185,24 @@ class _Pass:
         return bool(strings) and not any(string in lowered for string in strings)
 
     def _confirm(self, number: int, view: View) -> tuple[int, int] | None:
-        pattern = self._engine.pattern(number)
-        if self._overrun is not None and time.monotonic() > self._deadline:
+        limit = self._engine.limits.seconds
+        if self._spent > limit:
             return None
-        began = time.monotonic()
+        pattern = self._engine.pattern(number)
+        pattern.prepare(view.text)
+        # This thread's own time: a busy machine must not turn an honest text into an unfinished scan.
+        began = time.thread_time()
         try:
-            return pattern.find(view.text, min(_PATIENCE, self._patience))
+            return pattern.find(view.text, min(_PATIENCE, self._patience), longest=self._engine._spans)
         except Undecided:
             self._overrun = "a pattern with a back-reference could not be decided in time"
             return None
         finally:
-            now = time.monotonic()
-            self._patience -= now - began
-            if now > self._deadline:
-                self._overrun = f"scan took longer than {self._engine.limits.seconds:g} seconds"
+            taken = time.thread_time() - began
+            self._patience -= taken
+            self._spent += taken
+            if self._spent > limit:
+                self._overrun = f"scan took longer than {limit:g} seconds"
 
     def _excused(self, number: int, text: str, view: View, span: tuple[int, int]) -> bool:
         """Whether the plain text shows, in the same place, that an exception of the pattern applies.

@@ -14,7 +14,9 @@ _GRAM = 3
 class Prefilter(Protocol):
     """Narrows down the patterns for one text. It may let too many through, never too few."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called."""
 
     def candidates(self, text: str) -> Collection[int]:
         """The numbers of the patterns that could match ``text``."""

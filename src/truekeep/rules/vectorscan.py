@@ -32,9 +32,15 @@ class VectorscanPrefilter:
 
     name = "hyperscan"
 
-    def __init__(self, specs: Sequence[PatternSpec], cache_dir: Path | None) -> None:
-        self._database, self._always = _cached(specs, cache_dir)
+    def __init__(self, specs: Sequence[PatternSpec], cache_dir: Path | None, stored: Compiled | None = None) -> None:
+        self._database, self._always = stored or _cached(specs, cache_dir)
         self._local = threading.local()
+
+    @classmethod
+    def from_cache(cls, specs: Sequence[PatternSpec], cache_dir: Path | None) -> VectorscanPrefilter | None:
+        """The prefilter if its database was compiled before; ``None`` otherwise."""
+        stored = _read(_file(specs, cache_dir)) if cache_dir is not None else None
+        return cls(specs, cache_dir, stored) if stored is not None else None
 
     def candidates(self, text: str) -> Collection[int]:
         """The numbers of the patterns that could match ``text``."""
@@ -87,13 +93,18 @@ def _looks(node: Node) -> list[Node]:
     return []
 
 
-def _cached(specs: Sequence[PatternSpec], cache_dir: Path | None) -> Compiled:
+def _file(specs: Sequence[PatternSpec], cache_dir: Path) -> Path:
+    """Where the database of ``specs`` is kept: under the hash of everything that goes into it."""
     import hyperscan  # noqa: PLC0415  # optional on some platforms
 
     described = json.dumps([[spec.source, spec.operator, spec.ignore_case] for spec in specs]).encode()
     engine = f"{hyperscan.__version__}\n".encode() if hasattr(hyperscan, "__version__") else b"\n"
     key = hashlib.sha256(_FORMAT + engine + described).hexdigest()
-    file = cache_dir / f"{key}.db" if cache_dir is not None else None
+    return cache_dir / f"{key}.db"
+
+
+def _cached(specs: Sequence[PatternSpec], cache_dir: Path | None) -> Compiled:
+    file = _file(specs, cache_dir) if cache_dir is not None else None
     stored = _read(file) if file is not None else None
     if stored is not None:
         return stored

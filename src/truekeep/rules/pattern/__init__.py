@@ -52,8 +52,8 @@ class Pattern:
         """Lower-case strings one of which is in every match; empty if none are known."""
         return literals.required(self.node)
 
-    def find(self, text: str, patience: float = 0.002) -> tuple[int, int] | None:
-        """The leftmost match, the longest from its start, or ``None``.
+    def find(self, text: str, patience: float = 0.002, *, longest: bool = True) -> tuple[int, int] | None:
+        """The leftmost match, the longest from its start (unless that is not asked for), or ``None``.
 
         A backtracking matcher looks first. When it takes longer than ``patience`` seconds the linear one
         takes over: the clock decides who answers, never what the answer is.
@@ -66,7 +66,7 @@ class Pattern:
             start = None if self.has_references else self._linear.leftmost(text)
         if start is None:
             return None
-        return start, self.end_from(text, start)
+        return start, self.end_from(text, start) if longest else start
 
     @functools.cached_property
     def unexcused(self) -> Pattern | None:
@@ -83,14 +83,17 @@ class Pattern:
         start = self._linear.leftmost(text)
         return None if start is None else (start, self.end_from(text, start))
 
+    def prepare(self, text: str) -> None:
+        """Compile what :meth:`find` needs for a text like this one."""
+        narrow = text.isascii()
+        if narrow not in self._quick:
+            self._quick[narrow] = _quick(self.node, self.has_references, narrow)
+
     def _quick_start(self, text: str, patience: float) -> int | None:
         if patience <= 0:
             raise TimeoutError
-        narrow = text.isascii()
-        quick = self._quick.get(narrow)
-        if quick is None:
-            quick = self._quick[narrow] = _quick(self.node, self.has_references, narrow)
-        found = quick.search(text, timeout=patience)
+        self.prepare(text)
+        found = self._quick[text.isascii()].search(text, timeout=patience)
         return None if found is None else int(found.start())
 
     def end_from(self, text: str, start: int) -> int:
