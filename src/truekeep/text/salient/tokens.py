@@ -51,33 +51,36 @@ _PATTERNS = {
 }
 
 
-def _compile(*names: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?P<{name}>{_PATTERNS[name]})" for name in names))
-
-
-_SPOKEN_FIRST = ("spoken_email", *(name for name in _PATTERNS if name != "spoken_email"))
-_NAMES = tuple(name for name in _PATTERNS if name != "spoken_email")
-_LETTERS = ("plain_word", "url", "path", "domain", "handle", "word", "rest", "mark")
 _DIGIT = re.compile(r"\d")
 _IBAN_START = re.compile(r"\b[A-Za-z]{2}\d{2}")
 _STRUCTURE = re.compile(r"[@/\\]|\w\.\w")
 _SPOKEN = re.compile(r"\bdot\b|\[at\]|\(at\)")
-_ALL, _ALL_SPOKEN = _compile(*_NAMES), _compile(*_SPOKEN_FIRST)
-_NO_IBAN = _compile(*(name for name in _NAMES if name != "iban"))
-_LETTERS_ONLY = _compile(*_LETTERS)
-_SIMPLE = _compile("word", "rest", "mark")
+_NAMES = tuple(name for name in _PATTERNS if name != "spoken_email")
+_GRAMMARS = {
+    "all": _NAMES,
+    "spoken": ("spoken_email", *_NAMES),
+    "no_iban": tuple(name for name in _NAMES if name != "iban"),
+    "letters": ("plain_word", "url", "path", "domain", "handle", "word", "rest", "mark"),
+    "simple": ("word", "rest", "mark"),
+}
+
+
+@cache
+def _grammar(name: str) -> re.Pattern[str]:
+    """The patterns that a text of some make-up needs, compiled when one of that make-up first turns up."""
+    return re.compile("|".join(f"(?P<{part}>{_PATTERNS[part]})" for part in _GRAMMARS[name]))
 
 
 def tokens(text: str) -> list[Token]:
     """All tokens of plain text, in order; whitespace other than line ends falls between them."""
     if _SPOKEN.search(text):
-        return _with_ibans(text, _ALL_SPOKEN)
+        return _with_ibans(text, _grammar("spoken"))
     if _DIGIT.search(text) or "@" in text:
         if _IBAN_START.search(text):
-            return _with_ibans(text, _ALL)
-        pattern = _NO_IBAN
+            return _with_ibans(text, _grammar("all"))
+        pattern = _grammar("no_iban")
     else:
-        pattern = _LETTERS_ONLY if _STRUCTURE.search(text) else _SIMPLE
+        pattern = _grammar("letters" if _STRUCTURE.search(text) else "simple")
     return [Token(_KIND[m.lastgroup], m[0], m.start(), m.end()) for m in pattern.finditer(text)]
 
 
@@ -92,7 +95,7 @@ def _with_ibans(text: str, pattern: re.Pattern[str]) -> list[Token]:
         if match.lastgroup == "iban":
             end = _iban_end(match)
             if end is None:
-                match = _NO_IBAN.match(text, match.start())
+                match = _grammar("no_iban").match(text, match.start())
                 continue
             found.append(Token("iban", text[match.start() : end], match.start(), end))
         else:
