@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from truekeep.influence import (
+    Claim,
     Corroboration,
     Credits,
     MemoryFacts,
@@ -25,7 +26,8 @@ from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing
 
 _MOST_ANCESTORS = 1_000
-_MOST_STATEMENTS = 64
+_MOST_STATEMENTS = 10_000
+_MOST_OF_ONE = 4
 
 
 class Proofs:
@@ -58,7 +60,7 @@ class Proofs:
         mark = "+" if memory.approval else ""
         if memory.standing is not Standing.ENROLLED:
             return f"{memory.standing.label}{mark}"
-        claim = claim_of(memory.text)
+        claim = _claim(memory)
         key = self._ledger.digest("claim-key", claim.key) if claim.bound and claim.key else ""
         return f"{memory.standing.label}{mark}:{key}"
 
@@ -67,6 +69,8 @@ class Proofs:
 
         What was first met as hearsay stays so until the owner says it, too.
         """
+        if standing is Standing.OWNER and not self._ledger.count("marks"):
+            return
         for mark in hearsay_marks(text):
             row_id = self._ledger.digest("mark", mark)
             known = self._ledger.get("marks", row_id)
@@ -103,10 +107,15 @@ class Proofs:
         tag = self.tag(memory)
         if tag.endswith(":"):
             return corroboration([], reader)
-        claim = claim_of(memory.text)
-        found = self._ledger.tagged("memories", tag, _MOST_STATEMENTS)
-        others = (memory_from(sealed) for sealed in found if sealed.verified)
-        return corroboration((self._statement(one) for one in others if same_claim(claim_of(one.text), claim)), reader)
+        claim, said = _claim(memory), Counter[str]()
+        statements: list[Statement] = []
+        for other in map(memory_from, self._ledger.tagged("memories", tag, _MOST_STATEMENTS)):
+            # A system that repeats itself must not crowd another witness out.
+            who = other.origin.principal or other.origin.channel
+            if other.verified and said[who] < _MOST_OF_ONE and same_claim(_claim(other), claim):
+                said[who] += 1
+                statements.append(self._statement(other))
+        return corroboration(statements, reader)
 
     def _statement(self, memory: Memory) -> Statement:
         return Statement(
@@ -128,6 +137,11 @@ class Proofs:
                 sealed = self._ledger.get("memories", parent)
                 waiting += memory_from(sealed).origin.parents if sealed and sealed.verified else ()
         return frozenset(found)
+
+
+def _claim(memory: Memory) -> Claim:
+    """What the memory states; "I" and "my" are its principal's, so that two people's accounts stay apart."""
+    return claim_of(memory.text, speaker=memory.origin.principal)
 
 
 def _is_hearsay(body: str | bytes) -> bool:

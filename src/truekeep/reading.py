@@ -13,7 +13,7 @@ from truekeep.influence import Reader as ForWhom
 from truekeep.influence import may_act
 from truekeep.policy import Policy, blocking
 from truekeep.proofs import Proofs
-from truekeep.screens.panel import Screening
+from truekeep.screens.panel import Panel, Screening
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing, utc_text
@@ -80,9 +80,9 @@ class Reader:
         self._clock = clock
         self._judged: dict[tuple[str, int, str], tuple[str, ...]] = {}
 
-    def shown(self, memory: Memory, now: datetime | None = None) -> Shown:
+    def shown(self, memory: Memory, now: datetime | None = None, panel: Panel | None = None) -> Shown:
         """What a reader gets to see of a memory under the rules in force."""
-        blocked = self.block_reason(memory)
+        blocked = self.block_reason(memory, panel)
         if blocked:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
@@ -92,23 +92,24 @@ class Reader:
 
     def listed(self, *, after: int = 0, limit: int | None = None) -> list[Shown]:
         """Memories in the order in which they were stored; expired ones are left out."""
-        now = self._clock()
+        now, panel = self._clock(), self._panel.current()
         memories = map(memory_from, self._ledger.all("memories", after=after, limit=limit))
-        return [self.shown(memory, now) for memory in memories if not is_expired(memory, now)]
+        return [self.shown(memory, now, panel) for memory in memories if not is_expired(memory, now)]
 
-    def block_reason(self, memory: Memory) -> tuple[str, ...]:
+    def block_reason(self, memory: Memory, panel: Panel | None = None) -> tuple[str, ...]:
         """The rule ids that block a memory now; what today's screens already passed at writing is not run again."""
-        if memory.verified and memory.screened == self._panel.digest:
+        panel = panel or self._panel.current()
+        if memory.verified and memory.screened == panel.digest:
             return ()
         if not memory.verified:
-            findings = self._panel.examine({"text": memory.text}, Standing.HEARSAY)
+            findings = panel.examine({"text": memory.text}, Standing.HEARSAY)
             ids = dict.fromkeys(finding.rule_id for finding in findings)
             return (UNVERIFIED, *ids)
-        key = (memory.id, memory.version, self._panel.digest)
+        key = (memory.id, memory.version, panel.digest)
         if key not in self._judged:
             approved = memory.approval
             standing = Standing.OWNER if approved else memory.standing
-            findings = self._panel.examine(fields_of(memory), standing)
+            findings = panel.examine(fields_of(memory), standing)
             ids_blocked = blocking(self._policy, standing, findings, approved.rules if approved else ())
             self._judged[key] = tuple(ids_blocked)
         return self._judged[key]

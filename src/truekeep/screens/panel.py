@@ -15,6 +15,9 @@ _log = logging.getLogger("truekeep.screens")
 class Screening(Protocol):
     """What the gate and the reader need of the screens, whether or not these can change while a keep is open."""
 
+    def current(self) -> Panel:
+        """The screens as they are in force at this moment."""
+
     @property
     def digest(self) -> str:
         """Changes whenever any screen could answer differently."""
@@ -31,6 +34,10 @@ class Panel:
     def __init__(self, screens: Sequence[Screen], digest: str) -> None:
         self.screens = tuple(screens)
         self.digest = digest
+
+    def current(self) -> Panel:
+        """This panel: its screens never change."""
+        return self
 
     def examine(
         self, fields: Mapping[str, str], standing: Standing, vector: Sequence[float] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -27,20 +28,21 @@ class LivePanel:
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
         self._stamp: Stamp | None = None
-        self._panel = self._current()
+        self._panel = self.current()
 
     @property
     def digest(self) -> str:
         """The digest of the screens in force at this moment."""
-        return self._current().digest
+        return self.current().digest
 
     def examine(
         self, fields: Mapping[str, str], standing: Standing, vector: Sequence[float] | None = None
     ) -> list[Finding]:
         """Everything any screen in force sees in these fields."""
-        return self._current().examine(fields, standing, vector)
+        return self.current().examine(fields, standing, vector)
 
-    def _current(self) -> Panel:
+    def current(self) -> Panel:
+        """The screens with the rules that are registered now."""
         found = stamp(self._paths.config)
         if self._stamp is None or found != self._stamp:
             self._panel = _panel(_engine(active(self._paths.config), self._paths.cache), "strict")
@@ -74,18 +76,18 @@ def _engine(loaded: Loaded, cache_dir: Path) -> Engine:
 
 def stamp(config: Path) -> Stamp:
     """What changes when the operator adds, changes or removes rules; cheap enough to ask on every call."""
-    own = _file_stamp(config / FILE)
+    own = _file_stamp(f"{config}/{FILE}")
     return (own, *(_file_stamp(path) for path in _sources(config, own)))
 
 
 @cache
-def _sources(config: Path, _own: tuple[int, int] | None) -> tuple[Path, ...]:
-    return tuple(source.path for source in read_registry(config).sources)
+def _sources(config: Path, _own: tuple[int, int] | None) -> tuple[str, ...]:
+    return tuple(str(source.path) for source in read_registry(config).sources)
 
 
-def _file_stamp(path: Path) -> tuple[int, int] | None:
+def _file_stamp(path: str) -> tuple[int, int] | None:
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - asked on every call, and a Path costs more than the answer
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
