@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -57,6 +59,15 @@ def test_a_packed_vector_with_an_impossible_scale_is_not_sound() -> None:
 def test_a_vector_that_is_no_vector_is_refused(bad: NDArray[np.float32]) -> None:
     with pytest.raises(InvalidRequest):
         pack(bad)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="None is immortal there")
+def test_scanning_loses_no_reference_to_none() -> None:
+    held, query = Matrix.empty(48).extended(Slab.of(unit(10))), unit(1)[0]
+    before = sys.getrefcount(None)
+    for _ in range(1_000):
+        held.scan(query)
+    assert abs(sys.getrefcount(None) - before) < 100
 
 
 def test_a_zero_vector_is_similar_to_nothing() -> None:

@@ -173,8 +173,9 @@ def joined(parts: Sequence[Slab], dim: int) -> Slab:
 def _scan(upper: Bytes, asked: Slab, out: Floats) -> None:
     """The products of the upper bytes with the query, not yet scaled by row."""
     if simsimd is not None:
-        simsimd.cdist(asked.upper, upper, "dot", out=out[None, :])
-        out *= asked.scales[0]
+        # Never its out=: in simsimd 6.5 that loses a reference to None at every call, which ends Python 3.11.
+        products = np.asarray(simsimd.cdist(asked.upper, upper, "dot", out_dtype="float32"))[0]
+        np.multiply(products, asked.scales[0], out=out)
         return
     query = asked.floats()[0]
     for first in range(0, len(upper), _BLOCK):

@@ -58,8 +58,7 @@ class Ranking:
             if len(groups) >= k or window >= len(places):
                 break
             window *= _WIDEN
-        preferred = frozenset(() if prefer is None else prefer.tolist())
-        return [self._hit(group, sums, preferred, explain) for group in groups[:k]]
+        return [self._hit(group, sums, prefer, explain) for group in groups[:k]]
 
     def _related(self, totals: Floats) -> Places:
         if self.weights.evidence(self.signals).max() < self.weights.gate:
@@ -84,12 +83,14 @@ class Ranking:
             groups.setdefault((wording, speaker), []).append(place)
         return list(groups.values())
 
-    def _hit(self, group: list[int], sums: dict[int, float], preferred: frozenset[int], explain: bool) -> Hit:
-        seqs = self.view.rows.column("seq")[self.view.chosen[group]].tolist()
-        shown = next((number for number, seq in enumerate(seqs) if seq in preferred), 0)
-        others = tuple(seq for number, seq in enumerate(seqs) if number != shown)
+    def _hit(self, group: list[int], sums: dict[int, float], prefer: NDArray[np.int64] | None, explain: bool) -> Hit:
+        seqs = self.view.rows.column("seq")[self.view.chosen[group]]
+        shown = 0
+        if prefer is not None and len(group) > 1:
+            shown = int(np.argmax(np.isin(seqs, prefer)))
+        others = tuple(np.delete(seqs, shown).tolist())
         score = self.weights.relevance(sums[group[0]])
-        return Hit(seqs[shown], score, others, self._explained(group[shown]) if explain else {})
+        return Hit(int(seqs[shown]), score, others, self._explained(group[shown]) if explain else {})
 
     def _explained(self, place: int) -> dict[str, float]:
         known = [name for name in SIGNALS if name in self.signals]
