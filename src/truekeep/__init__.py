@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from truekeep.extract.prompt_safety import secure_format_prompt, validate_custom_prompt
     from truekeep.handles import Handle, Session
     from truekeep.keep import Keep
-    from truekeep.recall import Recall
+    from truekeep.recall import Filters, Recall
     from truekeep.scan import first_threat_message, scan_content, screen_candidate
     from truekeep.types import Decision, Finding, Memory, Recalled, Snapshot, Standing, Verdict
 
 _HOMES = {
     "Decision": "types",
+    "Filters": "recall",
     "Finding": "types",
     "Handle": "handles",
     "Keep": "keep",
@@ -45,6 +46,7 @@ _HOMES = {
 
 __all__ = [
     "Decision",
+    "Filters",
     "Finding",
     "Handle",
     "Keep",

@@ -40,6 +40,7 @@ class Catalog:
         self._lock = threading.RLock()
         self._index: Index | None = None
         self._standings: dict[int, str] = {}
+        self._acting_places: NDArray[np.int64] | None = None
         self._dirty: set[int] = set()
         self.degraded = ""
         """Why recall goes by keywords alone, if the embedder could not be used."""
@@ -68,21 +69,49 @@ class Catalog:
         for sealed in self._ledger.at("cards", [seq]).values():
             entry.remove("cards", sealed.row)
 
+    def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
+        """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
+        embedder = self._ready()
+        if embedder is None:
+            raise EmbedderError(self.degraded or "There is no embedder to index with.")
+        known = {sealed.row.seq: sealed.row.tag for sealed in self._ledger.all("cards") if sealed.verified}
+        places = [s.row.seq for s in self._ledger.all("memories") if known.get(s.row.seq) != embedder.model_id]
+        for start in range(0, len(places), batch):
+            chosen = places[start : start + batch]
+            self._reembed(embedder, chosen)
+            yield min(start + batch, len(places)), len(places)
+
+    def _reembed(self, embedder: Embedder, places: Sequence[int]) -> None:
+        with self._ledger.writing() as entry:
+            found = self._ledger.at("memories", places)
+            memories = [memory_from(sealed) for sealed in found.values() if sealed.verified]
+            vectors = embedder.embed([passage(memory.text, None) for memory in memories], "passage")
+            for memory, vector in zip(memories, vectors, strict=True):
+                self.discard(entry, memory.seq)
+                self.file(entry, memory, memory.seq, vector)
+            entry.event("memories.reindexed", model=embedder.model_id, count=len(memories))
+
     # Finding
 
     def search(
-        self, question: str, k: int, *, today: date, acting_only: bool = False, explain: bool = False
-    ) -> list[Hit]:
-        """The best ``k`` places for a question, best first. Proposals: the reader verifies and decides."""
-        import numpy as np  # noqa: PLC0415 - loaded with the index, not with the keep
-
+        self, question: str, *, today: date, acting_only: bool = False, explain: bool = False
+    ) -> Callable[[int], list[Hit]]:
+        """Understand a question once; the answer gives the best k places. Proposals: the reader verifies them."""
         with self._ledger.reading(), self._lock:
             index = self._current()
-            acting = np.array(sorted(seq for seq, tag in self._standings.items() if may_be_acting(tag)), dtype=np.int64)
+            acting = self._acting()
         allow = acting if acting_only else None
         query = index.understand(question, today=today, allow=allow)
         vector = self._question_vector(query.meaning)
-        return index.search(query, k, vector=vector, allow=allow, prefer=acting, explain=explain)
+        return lambda k: index.search(query, k, vector=vector, allow=allow, prefer=acting, explain=explain)
+
+    def _acting(self) -> NDArray[np.int64]:
+        import numpy as np  # noqa: PLC0415 - loaded with the index, not with the keep
+
+        if self._acting_places is None:
+            places = sorted(seq for seq, tag in self._standings.items() if may_be_acting(tag))
+            self._acting_places = np.array(places, dtype=np.int64)
+        return self._acting_places
 
     def is_hearsay(self, seq: int) -> bool:
         """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
@@ -139,6 +168,7 @@ class Catalog:
         return self._index
 
     def _take_in(self, memories: Iterable[Sealed], cards: Iterable[Sealed]) -> None:
+        self._acting_places = None
         known = {sealed.row.seq: sealed for sealed in cards if sealed.verified}
         entries = list(self._entries(memories, known))
         if self._index is not None:

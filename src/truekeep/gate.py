@@ -81,12 +81,24 @@ class Gate:
         """Decide on one candidate and do what was decided."""
         return self.admit_all([candidate])[0]
 
-    def admit_all(self, candidates: Sequence[Candidate]) -> list[Verdict]:
-        """Decide on a batch, all or nothing: one rejection, and nothing of it is stored."""
+    def admit_all(
+        self, candidates: Sequence[Candidate], *, skip_rejected: bool = False, mark: str | None = None
+    ) -> list[Verdict]:
+        """Decide on a batch, all or nothing: one rejection, and nothing of it is stored.
+
+        ``skip_rejected`` stores the rest instead; ``mark`` is audited with the batch, for whoever resumes a load.
+        """
         judged = self._judge(candidates)
-        refused = any(one.ruling.decision is Decision.REJECT for one in judged)
+        refused = [one.ruling.decision is Decision.REJECT for one in judged]
+        nothing = any(refused) and not skip_rejected
         with self._ledger.writing() as entry:
-            return [self._refuse(entry, one) if refused else self._carry_out(entry, one) for one in judged]
+            verdicts = [
+                self._refuse(entry, one) if nothing or bad else self._carry_out(entry, one)
+                for one, bad in zip(judged, refused, strict=True)
+            ]
+            if mark is not None:
+                entry.event("batch.marked", mark=mark, count=len(verdicts))
+        return verdicts
 
     def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was."""

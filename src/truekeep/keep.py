@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from truekeep.policy import preset
 from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
 from truekeep.reading import Reader, is_hearsay
-from truekeep.recall import Query, Recall, Recaller
+from truekeep.recall import Filters, Query, Recall, Recaller
 from truekeep.review import Review, delete
 from truekeep.screens.panel import Screening
 from truekeep.sessions import Sessions
@@ -127,13 +127,26 @@ class Keep:
         )
         return self._gate.admit(candidate)
 
-    def remember_many(self, entries: Iterable[str | Mapping[str, Any]], *, via: str, **shared: Any) -> list[Verdict]:
-        """Put a batch through the gate in one transaction; one rejection, and nothing of it is stored."""
+    def remember_many(
+        self,
+        entries: Iterable[str | Mapping[str, Any]],
+        *,
+        via: str,
+        skip_rejected: bool = False,
+        mark: str | None = None,
+        **shared: Any,
+    ) -> list[Verdict]:
+        """Put a batch through the gate in one transaction; one rejection, and nothing of it is stored.
+
+        ``skip_rejected`` stores the rest instead. ``mark`` is audited in the same transaction, so that a long load
+        can be resumed where it stopped.
+        """
         listed = list(entries)
         if len(listed) > self.settings.batch_cap:
             raise InvalidRequest(f"A batch has at most {self.settings.batch_cap:,} entries.", code="batch_too_large")
         singles = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
-        return self._gate.admit_all([self._candidate(**{**shared, **single, "via": via}) for single in singles])
+        candidates = [self._candidate(**{**shared, **single, "via": via}) for single in singles]
+        return self._gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark)
 
     def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Any) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""
@@ -167,6 +180,8 @@ class Keep:
         min_score: float | None = None,
         half_life_days: float | None = None,
         as_of: datetime | None = None,
+        filters: Filters | None = None,
+        explain: bool = False,
         session: str | None = None,
     ) -> Recall:
         """The memories that answer a query; with ``influence_only`` just those that may drive an action."""
@@ -185,16 +200,21 @@ class Keep:
                 min_score=settings.min_score if min_score is None else min_score,
                 half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
                 as_of=moment,
+                filters=filters or Filters(),
+                explain=explain,
             )
         )
         self._showed(session, (hit.memory for hit in hits if not hit.blocked))
         return hits
 
     def get_memories(
-        self, *, after: int = 0, limit: int | None = None, session: str | None = None
+        self, *, after: str | None = None, limit: int | None = None, session: str | None = None
     ) -> list[dict[str, Any]]:
-        """All memories as dictionaries, in the order in which they were stored; blocked ones as placeholders."""
-        listed = self._reader.listed(after=after, limit=limit)
+        """Memories as dictionaries, in the order in which they were stored; blocked ones as placeholders.
+
+        ``after`` is the id of the last memory of the page before.
+        """
+        listed = self._reader.listed(after=self._found(after).row.seq if after is not None else 0, limit=limit)
         self._showed(session, (shown.memory for shown in listed if not shown.blocked))
         return [shown.as_dict() for shown in listed]
 
@@ -242,6 +262,10 @@ class Keep:
     def bind(self, channel: str, *, session: str | None = None) -> Handle:
         """A handle that can do only what that channel may; this is what agent code is given."""
         return Handle(self, self.settings.channel(channel), session_name(session) if session is not None else None)
+
+    def reindex(self) -> Iterator[tuple[int, int]]:
+        """Embed what the embedder in use has not embedded yet, batch by batch; yields how many of how many."""
+        return self._catalog.reindex()
 
     def describe(self) -> dict[str, str]:
         """Facts about the store for ``truekeep doctor``."""

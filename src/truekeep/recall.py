@@ -15,7 +15,7 @@ from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Recalled, Standing
 
-_PAGE = 50
+_PAGE = 16
 
 
 class Recall(list[Recalled]):
@@ -31,6 +31,29 @@ class Recall(list[Recalled]):
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """What an answer is limited to; an empty set limits nothing. Filters are never relaxed."""
+
+    kinds: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    entities: frozenset[str] = frozenset()
+    channels: frozenset[str] = frozenset()
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def admit(self, memory: Memory) -> bool:
+        """Whether the memory is within all limits."""
+        return (
+            (not self.kinds or memory.kind in self.kinds)
+            and (not self.topics or not self.topics.isdisjoint(memory.topics))
+            and (not self.entities or not self.entities.isdisjoint(memory.entities))
+            and (not self.channels or memory.origin.channel in self.channels)
+            and (self.since is None or memory.as_of >= self.since)
+            and (self.until is None or memory.as_of < self.until)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What is asked: the words and the limits of the answer."""
 
@@ -41,6 +64,8 @@ class Query:
     min_score: float = 0.0
     half_life_days: float = 0.0
     as_of: datetime | None = None
+    filters: Filters = Filters()
+    explain: bool = False
 
 
 class Recaller:
@@ -59,24 +84,26 @@ class Recaller:
         if not any(mark.isalnum() for mark in query.text):
             return Recall()
         flood = _FloodCap(query.k, self._settings.flood_share)
-        for score, shown in self._proposals(query, flood, withheld):
-            reason = _withheld(query, score, shown) or flood.admit(shown)
+        for proposal in self._proposals(query, flood, withheld):
+            reason = _withheld(query, proposal) or flood.admit(proposal.shown)
             if reason:
                 withheld[reason] += 1
                 continue
-            hits.append(_recalled(score, shown))
+            hits.append(_recalled(proposal))
             if len(hits) >= query.k:
                 break
         if query.influence_only and (left_out := self._catalog.hearsay_count()):
             withheld["may_not_act"] += left_out
         return Recall(hits, withheld, self._catalog.degraded)
 
-    def _proposals(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[tuple[float, Shown]]:
+    def _proposals(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
         """Verified hits in order of their score, a page at a time until nothing more is related."""
-        seen, page = 0, max(_PAGE, 4 * query.k)
+        seen, page = 0, max(_PAGE, 3 * query.k)
+        search = self._catalog.search(
+            query.text, today=query.now.date(), acting_only=query.influence_only, explain=query.explain
+        )
         while True:
-            today = query.now.date()
-            found = self._catalog.search(query.text, seen + page, today=today, acting_only=query.influence_only)
+            found = search(seen + page)
             yield from self._verified(query, found[seen:], flood, withheld)
             if len(found) < seen + page:
                 return
@@ -84,18 +111,25 @@ class Recaller:
 
     def _verified(
         self, query: Query, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
-    ) -> Iterator[tuple[float, Shown]]:
-        by_place = {hit.seq: hit.score for hit in found}
+    ) -> Iterator[_Proposal]:
+        by_place = {hit.seq: hit for hit in found}
         rows = self._ledger.at("memories", list(by_place))
         memories = [(by_place[seq], memory_from(sealed)) for seq, sealed in rows.items()]
-        scored = [(_score(score, memory, query), memory) for score, memory in memories]
-        for score, memory in sorted(scored, key=lambda hit: -hit[0]):
-            if query.as_of is not None and memory.as_of > query.as_of:
+        scored = [(_score(hit.score, memory, query), hit, memory) for hit, memory in memories]
+        for score, hit, memory in sorted(scored, key=lambda found: -found[0]):
+            if (query.as_of is not None and memory.as_of > query.as_of) or not query.filters.admit(memory):
                 continue
             if flood.is_full and self._catalog.is_hearsay(memory.seq):
                 withheld["flood_cap"] += 1
                 continue
-            yield score, self._reader.shown(memory, query.now)
+            yield _Proposal(score, self._reader.shown(memory, query.now), hit.explain)
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    score: float
+    shown: Shown
+    explain: Mapping[str, float]
 
 
 class _FloodCap:
@@ -117,12 +151,13 @@ class _FloodCap:
         return None
 
 
-def _withheld(query: Query, score: float, shown: Shown) -> str | None:
+def _withheld(query: Query, proposal: _Proposal) -> str | None:
+    shown = proposal.shown
     if is_expired(shown.memory, query.now):
         return "expired"
     if query.influence_only and not shown.may_act:
         return "blocked" if shown.blocked else "may_not_act"
-    return "below_min_score" if score < query.min_score else None
+    return "below_min_score" if proposal.score < query.min_score else None
 
 
 def _score(score: float, memory: Memory, query: Query) -> float:
@@ -132,8 +167,17 @@ def _score(score: float, memory: Memory, query: Query) -> float:
     return score
 
 
-def _recalled(score: float, shown: Shown) -> Recalled:
-    memory = shown.memory
+def _recalled(proposal: _Proposal) -> Recalled:
+    shown, memory = proposal.shown, proposal.shown.memory
     if shown.blocked:
         memory = replace(memory, text=shown.text, topics=(), entities=(), metadata={})
-    return Recalled(shown.text, round(score, 6), shown.may_act, shown.why, shown.blocked, memory.as_of, memory)
+    return Recalled(
+        text=shown.text,
+        score=round(proposal.score, 6),
+        may_act=shown.may_act,
+        why=shown.why,
+        blocked=shown.blocked,
+        as_of=memory.as_of,
+        memory=memory,
+        explain=dict(proposal.explain),
+    )

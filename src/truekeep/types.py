@@ -264,6 +264,8 @@ class Recalled:
     blocked: bool
     as_of: datetime
     memory: Memory
+    explain: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
+    """What each signal added to the score, if that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
 NOT_WRITERS = {
     "Keep": {
         "audit", "bind", "close", "delete_memory", "describe", "get_memories", "get_memory", "observe", "open",
-        "recall", "review", "session", "snapshot",
+        "recall", "reindex", "review", "session", "snapshot",
     },
     "Handle": {"delete_memory", "get_memories", "observe", "recall", "snapshot"},
     "Session": {"bind", "get_memories", "observe", "recall", "snapshot"},

@@ -16,6 +16,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("memories:list_memories", "List all memories."),
     "forget": ("memories:forget", "Delete a memory."),
     "snapshot": ("memories:snapshot", "Print the frozen text a session's prompt gets."),
+    "import": ("load:import_memories", "Import many memories from a file."),
+    "reindex": ("load:reindex", "Embed again after the embedder changed."),
     "scan": ("scan:scan", "Scan files or standard input for threats."),
     "review": ("review:review", "Look at what was held back; approve or reject it."),
     "audit": ("audit:audit", "Read and verify the audit log."),

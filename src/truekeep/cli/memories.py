@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -40,13 +41,39 @@ def remember(
 @click.option("--influence-only", is_flag=True, help="Only what may drive an action.")
 @click.option("--min-score", type=float, help="Leave out weaker hits.")
 @click.option("--half-life", "half_life_days", type=float, help="Days in which a memory's weight halves.")
+@click.option("--kind", "kinds", multiple=True, help="Only of that kind: semantic or episodic.")
+@click.option("--topic", "topics", multiple=True, help="Only with that topic.")
+@click.option("--channel", "channels", multiple=True, help="Only what came over that channel.")
+@click.option("--since", type=click.DateTime(), help="Only what holds since that day (UTC).")
+@click.option("--until", type=click.DateTime(), help="Only what held before that day (UTC).")
+@click.option("--explain", is_flag=True, help="Say why each hit is there.")
 @with_keep
-def recall(query: str, keep_name: str, home: str | None, output: str, **options: Any) -> None:
+def recall(
+    query: str,
+    kinds: tuple[str, ...],
+    topics: tuple[str, ...],
+    channels: tuple[str, ...],
+    since: datetime | None,
+    until: datetime | None,
+    keep_name: str,
+    home: str | None,
+    output: str,
+    **options: Any,
+) -> None:
     """Find the memories that answer QUERY."""
+    from truekeep.recall import Filters  # noqa: PLC0415 - the library is heavier than the help text
+
+    filters = Filters(
+        kinds=frozenset(kinds),
+        topics=frozenset(topics),
+        channels=frozenset(channels),
+        since=since.replace(tzinfo=UTC) if since else None,
+        until=until.replace(tzinfo=UTC) if until else None,
+    )
     with open_keep(keep_name, home) as keep:
-        hits = keep.recall(query, **options)
+        hits = keep.recall(query, filters=filters, **options)
     if output == "json":
-        print_json({"hits": [_hit(hit) for hit in hits], "withheld": hits.withheld})
+        print_json({"hits": [_hit(hit) for hit in hits], "withheld": hits.withheld, "degraded": hits.degraded})
         return
     out = console()
     for hit in hits:
@@ -54,8 +81,12 @@ def recall(query: str, keep_name: str, home: str | None, output: str, **options:
         mark, style = ("blocked", "red") if hit.blocked else (mark, style)
         print_styled(out, (f"{mark:9}", style), (one_line(hit.text), ""))
         print_styled(out, (f"{hit.score:.2f}  as of {hit.as_of:%Y-%m-%d}  {hit.why}", "dim"), indent=9)
+        if hit.explain:
+            print_styled(out, ("  ".join(f"{name} {part:+.2f}" for name, part in hit.explain.items()), "dim"), indent=9)
     if not hits:
         out.print("Nothing found.", style="dim")
+    if hits.degraded:
+        click.echo(f"by keywords only: {hits.degraded}", err=True)
     if hits.withheld:
         counts = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in hits.withheld.items())
         out.print(f"withheld: {counts}", style="dim")
@@ -63,11 +94,12 @@ def recall(query: str, keep_name: str, home: str | None, output: str, **options:
 
 @click.command("list")
 @click.option("--limit", type=click.IntRange(1), help="At most so many.")
+@click.option("--after", help="Go on after that memory's id.")
 @with_keep
-def list_memories(limit: int | None, keep_name: str, home: str | None, output: str) -> None:
+def list_memories(limit: int | None, after: str | None, keep_name: str, home: str | None, output: str) -> None:
     """List all memories, blocked ones as placeholders."""
     with open_keep(keep_name, home) as keep:
-        memories = keep.get_memories(limit=limit)
+        memories = keep.get_memories(limit=limit, after=after)
     if output == "json":
         print_json(memories)
     else:
@@ -123,6 +155,7 @@ def _hit(hit: Recalled) -> dict[str, Any]:
         "blocked": hit.blocked,
         "standing": hit.memory.standing.label,
         "as_of": utc_text(hit.as_of),
+        **({"explain": dict(hit.explain)} if hit.explain else {}),
     }
 
 
