@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+_WORD = re.compile(r"\S{1,200}")
+_PATH = re.compile(r"\w/\w|\w\.[A-Za-z]{1,4}\Z")
 _INLINE = re.compile(r"`[^`\n]+`")
 _TABLE_QUOTE = re.compile(r'"[^"\n]+"')
 _SIMPLIFIED = frozenset("国学时这们说让请运动来个万发关现实见义龙东车书")
@@ -32,6 +34,13 @@ def code_mask(text: str) -> bytearray:
     for code in _INLINE.finditer(text):
         _mark(mask, code.start(), code.end())
     return mask
+
+
+def is_in_path(text: str, place: int) -> bool:
+    """Whether ``place`` is inside a path or file name: one word with a slash or an extension."""
+    start = max(text.rfind(blank, 0, place) for blank in " \t\n") + 1
+    word = _WORD.match(text, start)
+    return word is not None and place < word.end() and _PATH.search(word.group()) is not None
 
 
 def _mark(mask: bytearray, start: int, end: int) -> None:

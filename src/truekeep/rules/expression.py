@@ -34,6 +34,20 @@ class Expression:
             return all(part.holds(true_names) for part in self.parts)
         return any(part.holds(true_names) for part in self.parts)
 
+    def could_hold(self, possible: Collection[str]) -> bool:
+        """Whether the expression may be true when at most ``possible`` are; what is negated is not counted on."""
+        if self.kind == "name":
+            return self.name in possible
+        if self.kind == "and":
+            return all(part.could_hold(possible) for part in self.parts)
+        return self.kind == "not" or any(part.could_hold(possible) for part in self.parts)
+
+    def negated(self) -> frozenset[str]:
+        """Every name that stands under a NOT."""
+        if self.kind == "not":
+            return self.names()
+        return frozenset().union(*(part.negated() for part in self.parts))
+
     def names(self) -> frozenset[str]:
         """Every condition name the expression mentions."""
         if self.kind == "name":

@@ -31,6 +31,7 @@ class Plan:
     content_fields: dict[str, frozenset[str]]
     unprompted: dict[str, tuple[int, ...]]
     alternatives: frozenset[int]
+    negated: dict[int, frozenset[str]]
     digest: str
 
 
@@ -59,6 +60,7 @@ def make_plan(rules: Iterable[Rule], lane: Lane) -> Plan:
         content_fields={kind: frozenset(_meaning_content(fields, kind)) for kind in ROUTES},
         unprompted={kind: tuple(found) for kind, found in unprompted.items()},
         alternatives=frozenset(index for index, rule in enumerate(kept) if _is_alternative(rule.expression)),
+        negated={index: names for index, rule in enumerate(kept) if (names := rule.expression.negated())},
         digest=_digest(kept, lane),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from truekeep.rules.pattern import Pattern
+from truekeep.rules.pattern.measure import needs_beyond_ascii
 
 _GRAM = 3
 
@@ -33,11 +34,15 @@ class PortablePrefilter:
 
     def __init__(self, patterns: Mapping[int, Pattern]) -> None:
         self._always: list[int] = []
+        self._foreign: list[int] = []
+        self._short: list[tuple[int, frozenset[str]]] = []
         wanted: list[tuple[str, int]] = []
         for number, pattern in patterns.items():
             strings = pattern.literals
-            if not strings or min(map(len, strings)) < _GRAM:
-                self._always.append(number)
+            if not strings:
+                (self._foreign if needs_beyond_ascii(pattern.node) else self._always).append(number)
+            elif min(map(len, strings)) < _GRAM:
+                self._short.append((number, strings))
             else:
                 wanted.extend((string, number) for string in strings)
         self._index = _filed(wanted)
@@ -46,7 +51,8 @@ class PortablePrefilter:
         """The numbers of the patterns that could match ``text``."""
         lowered = text.lower()
         grams = {lowered[at : at + _GRAM] for at in range(len(lowered) - _GRAM + 1)}
-        found = set(self._always)
+        found = set(self._always) if text.isascii() else {*self._always, *self._foreign}
+        found.update(number for number, strings in self._short if any(string in lowered for string in strings))
         for gram in grams & self._index.keys():
             for string, numbers in self._index[gram]:
                 if string in lowered:

@@ -74,6 +74,12 @@ class Pattern:
         node = relaxed(self.node)
         return None if node is self.node else Pattern(node)
 
+    @functools.cached_property
+    def wordless(self) -> Pattern | None:
+        """The pattern without exceptions and word boundaries, or ``None`` if it has no word boundaries."""
+        node = relaxed(self.node, words=True)
+        return None if node is relaxed(self.node) or node is self.node else Pattern(node)
+
     def starts(self, text: str) -> bytearray:
         """For every place of ``text``, 1 if a match starts there."""
         return self._linear.starts(text)

@@ -50,6 +50,23 @@ def can_be_empty(node: Node) -> bool:
             return True
 
 
+def needs_beyond_ascii(node: Node) -> bool:
+    """Whether every match has a character beyond ASCII in it."""
+    match node:
+        case Chars():
+            return bool(node.chars) and node.chars.ranges[0][0] > 127
+        case Sequence():
+            return any(needs_beyond_ascii(part) for part in node.parts)
+        case Choice():
+            return all(needs_beyond_ascii(option) for option in node.options)
+        case Repeat():
+            return node.least > 0 and needs_beyond_ascii(node.part)
+        case Group():
+            return needs_beyond_ascii(node.part)
+        case _:
+            return False
+
+
 def states(node: Node) -> int:
     """How many states the linear matcher needs, look-arounds included."""
     match node:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from truekeep.rules.pattern import charset
-from truekeep.rules.pattern.syntax import EMPTY, Chars, Choice, Group, Look, Node, Repeat, Sequence
+from truekeep.rules.pattern.syntax import EMPTY, Anchor, Chars, Choice, Group, Look, Node, Repeat, Sequence
 
 _FEW = 40
 
 
-def relaxed(node: Node) -> Node:  # noqa: PLR0911  # one return a kind of node
-    """``node`` without its exceptions; the very same object if it makes none."""
+def relaxed(node: Node, *, words: bool = False) -> Node:  # noqa: PLR0911  # one return a kind of node
+    """``node`` without its exceptions, and without word boundaries if ``words``; itself if there are none."""
     match node:
+        case Anchor():
+            return EMPTY if words and node.kind == "word" else node
         case Look():
             return EMPTY if node.negated else node
         case Chars():
             return Chars(charset.EVERYTHING) if _excludes(node.chars) else node
         case Sequence():
-            parts = tuple(relaxed(part) for part in node.parts)
+            parts = tuple(relaxed(part, words=words) for part in node.parts)
             return node if _same(parts, node.parts) else Sequence(parts)
         case Choice():
-            options = tuple(relaxed(option) for option in node.options)
+            options = tuple(relaxed(option, words=words) for option in node.options)
             return node if _same(options, node.options) else Choice(options)
         case Repeat():
-            part = relaxed(node.part)
+            part = relaxed(node.part, words=words)
             return node if part is node.part else Repeat(part, node.least, node.most, node.lazy)
         case Group():
-            part = relaxed(node.part)
+            part = relaxed(node.part, words=words)
             return node if part is node.part else Group(part, node.number)
         case _:
             return node
