@@ -32,6 +32,10 @@ def _revealed(raw: View, view: View) -> set[str]:
     return shown - {strip_marks(word).lower() for word in _WORD.findall(composed)}
 
 
+# Single letters with something between each two: nobody writes a whole sentence so.
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[\s._\-*~|/,:;+=]{1,3}[^\W\d_](?![^\W_])){19,}")
+
+
 def _is_disguise(raw: View, view: View) -> bool:
     if view.name in _ENCODED:
         return len([word for word in _revealed(raw, view) if len(word) >= 3]) >= _KNOWN_NEEDED
@@ -46,15 +50,16 @@ def disguised_text(screened: Screened) -> list[Finding]:
     findings = []
     for field in screened.fields:
         raw, *others = screened.views(field)
-        for view in others:
-            if _is_disguise(raw, view):
-                findings.append(_finding(raw, view, field))
-                break
+        hiding = next((view.name for view in others if _is_disguise(raw, view)), None)
+        if hiding is None and _SPACED.search(raw.text):
+            hiding = "spaced"
+        if hiding is not None:
+            findings.append(_finding(raw, hiding, field))
     return findings
 
 
-def _finding(raw: View, view: View, field: str) -> Finding:
-    reason = f"hides words by its spelling ({view.name})"
+def _finding(raw: View, hiding: str, field: str) -> Finding:
+    reason = f"hides words by its spelling ({hiding})"
     return Finding(
         "disguised_text", Threat.HIDDEN_TEXT, Severity.HIGH, (0, len(raw.text)), field, SCREEN, reason=reason
     )

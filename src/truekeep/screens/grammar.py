@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from truekeep.screens.lexicon import Hit, Token, find, tokens
+from truekeep.screens.lexicon import Hit, Token, find, plain, tokens
 from truekeep.text.lexicon import load
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
@@ -34,12 +34,12 @@ CATEGORIES = frozenset(
     }
 )
 _PHRASES = frozenset({"secret", "skip"})
-_TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role"})
+_TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role", "void", "passive"})
 _INFLECTED = frozenset({"sk", "cs", "pl", "ru", "uk"})
 _PARTS = frozenset({"zh", "ja", "ko", "ar"})
 _MARKED_COMMANDS = frozenset({"ja", "ko"})
 _SENTENCE_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")
-_PUNCTUATION = frozenset('.!?;:\n,()[]<>"|{}-\u2013\u2014')
+_PUNCTUATION = frozenset('.!?;:\n,()[]<>"{}-\u2013\u2014')
 _REACH = 6
 
 
@@ -55,11 +55,13 @@ class _Syntax:
     addressed: frozenset[str]
     joins: frozenset[str]
     without: frozenset[str]
+    writes_code: frozenset[str]
+    relatives: frozenset[str]
 
 
 @cache
 def _syntax() -> _Syntax:
-    return _Syntax(**{name: frozenset(text.split()) for name, text in load("syntax.yaml").items()})
+    return _Syntax(**{name: frozenset(plain(text).split()) for name, text in load("syntax.yaml").items()})
 
 
 @dataclass(slots=True)
@@ -140,8 +142,7 @@ def _sentence(language: str, hits: list[Hit], found: list[Token]) -> Sentence:
     for hit in hits:
         category = hit.category
         if category in VERBS:
-            if told.is_command(hit):
-                sentence.commands.add(category)
+            _verb(sentence, hit, told)
         elif category == "must":
             if told.is_order(hit):
                 sentence.says |= {category, "addressee"} if told.names_assistant(hit) else {category}
@@ -161,6 +162,14 @@ def _sentence(language: str, hits: list[Hit], found: list[Token]) -> Sentence:
     _forms(sentence, language)
     sentence.overrides_rules = told.overrides_rules(hits)
     return sentence
+
+
+def _verb(sentence: Sentence, hit: Hit, told: _Told) -> None:
+    """A command where it can be one; elsewhere a verb of money or access still says what is dealt with."""
+    if told.is_command(hit):
+        sentence.commands.add(hit.category)
+    elif hit.category in {"money", "access"} and hit.at >= 0:
+        sentence.says.add("dealing")
 
 
 def _evasion(sentence: Sentence, hit: Hit, told: _Told) -> None:
@@ -212,7 +221,9 @@ class _Told:
 
     def names_assistant(self, hit: Hit) -> bool:
         """*Agents must*, but not *you must*: people say that to each other."""
-        return self.language == "en" and self._mentions(hit.at, self.syntax.addressed - {"you"})
+        return self.language == "en" and self._mentions(
+            hit.at, self.syntax.addressed - {"you", "model", "models"}, reach=2
+        )
 
     def stands_alone(self, hit: Hit) -> bool:
         """``always`` and ``never`` order something only where a command may stand."""
@@ -223,7 +234,13 @@ class _Told:
         """*The script should delete ...* asks for a program; it tells no assistant what to do."""
         code = [hit for hit in hits if hit.category == "code"]
         modal = [hit for hit in hits if hit.category == "must"] if code else []
-        return any(0 <= must.start - hit.end <= 24 for hit in code for must in modal)
+        return any(0 <= must.start - hit.end <= 24 for hit in code for must in modal) or any(
+            not self.syntax.writes_code.isdisjoint(token.text for token in self.found[max(0, hit.at - 4) : hit.at])
+            or self._word(hit.after) in self.syntax.relatives
+            or self._word(hit.after + 1) in self.syntax.relatives
+            for hit in code
+            if hit.at >= 0
+        )
 
     def is_phrase(self, hit: Hit) -> bool:
         """*Without asking* says what it says wherever it stands; *hide*, *skip* and *never tell* must command."""

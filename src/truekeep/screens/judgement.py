@@ -130,7 +130,10 @@ def _claimed(clues: Clues) -> Judgement | None:
 def _addressed(clues: Clues) -> Judgement | None:
     if not clues.addressed or not (clues.told or (clues.everything and clues.things)):
         return None
-    return ADDRESSED if clues.commands or clues.things or clues.evades else DIRECTIVE
+    at_stake = bool(clues.commands) or clues.things or clues.evades
+    if clues.own and not ("must" in clues.says and at_stake):
+        return None
+    return ADDRESSED if at_stake else DIRECTIVE
 
 
 def _scripted(clues: Clues) -> Judgement | None:
@@ -147,8 +150,12 @@ def _scripted(clues: Clues) -> Judgement | None:
 
 def _standing(clues: Clues) -> Judgement | None:
     """A rule for the future about what is at stake, or one that sends something out of the house."""
-    if clues.own or not clues.commands or not (clues.lasting or "all" in clues.says):
+    if not clues.commands or not (clues.lasting or "all" in clues.says):
         return None
+    if clues.own:
+        # An order may speak of "my invoices"; where commands are known by their place that clears nobody.
+        sends = clues.language == "en" and clues.reaches_out and clues.commands & _STAKES
+        return STANDING if sends else None
     if clues.commands & _STAKES and (clues.things or clues.reaches_out):
         return STANDING
     if clues.reaches_out or ("access_noun" in clues.says and "promote" in clues.commands):
@@ -157,7 +164,17 @@ def _standing(clues: Clues) -> Judgement | None:
 
 
 def _waiver(clues: Clues) -> Judgement | None:
-    return WAIVER if "skip" in clues.says and clues.things and not clues.own else None
+    dealing = clues.things or "dealing" in clues.says
+    return WAIVER if "skip" in clues.says and dealing and not clues.own else None
+
+
+def _decreed(clues: Clues) -> Judgement | None:
+    """Rules without anybody who is told: what is to be sent, what may be given, which limit is gone."""
+    if clues.own:
+        return None
+    passive = "passive" in clues.says and ("access_noun" in clues.says or clues.reaches_out or "skip" in clues.says)
+    lifted = {"void", "limits"} <= clues.says
+    return DIRECTIVE if passive or lifted else None
 
 
 def _preference(clues: Clues) -> Judgement | None:
@@ -175,6 +192,7 @@ _CHECKS: tuple[Callable[[Clues], Judgement | None], ...] = (
     _scripted,
     _standing,
     _waiver,
+    _decreed,
     _preference,
 )
 

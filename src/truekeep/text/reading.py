@@ -64,6 +64,10 @@ def _readings(raw: View) -> Iterator[View]:
         yield from deciphered(plain)
     elif _PROSE.match(plain.text):
         return
+    wide = join(raw) if "  " in raw.text else None
+    if wide is not None:
+        # Words that are spaced out keep their wider gaps only until whitespace is folded.
+        yield _named(fold(wide), "joined")
     for payload in decoded(plain):
         yield _named(fold(payload), payload.name)
     shown = unmark(plain)

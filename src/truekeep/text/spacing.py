@@ -21,6 +21,7 @@ _NOT_LETTER = re.compile(r"[\W_]+")
 _DOTTED = re.compile(r"\w[^\w\s]\w[^\w\s]\w")
 _LONGEST_RUN = 400
 _LONGEST_WORD = 16
+_KNOWN_SHARE = 0.6
 
 
 @cache
@@ -41,25 +42,33 @@ def fragments() -> frozenset[str]:
 
 
 def segment(run: str) -> str | None:
-    """Known words with spaces between them, if the whole run (or all but a little) is made of them."""
+    """Known words with spaces between them, if most of the run is made of them."""
     lower = run.lower()[:_LONGEST_RUN]
     known, longest = _parts()
     best: list[tuple[float, int]] = [(0.0, 0)] + [(1e9, 0)] * len(lower)
     for end in range(1, len(lower) + 1):
-        # An unknown letter costs more than any known word, so unknown stretches stay together.
-        best[end] = (best[end - 1][0] + 3.0, end - 1)
+        best[end] = (best[end - 1][0] + 1.1, end - 1)
         for start in range(max(0, end - longest), end - 1):
             cost = best[start][0] + 1.0
             if cost < best[end][0] and lower[start:end] in known:
                 best[end] = (cost, start)
-    return _spell(run, best) if best[-1][0] <= 0.45 * len(lower) else None
+    return _spell(run, best, known)
 
 
-def _spell(run: str, best: list[tuple[float, int]]) -> str:
-    cuts, end = [], len(best) - 1
+def _spell(run: str, best: list[tuple[float, int]], known: frozenset[str]) -> str | None:
+    """The cuts as text; letters between known words stay together. ``None`` if too little is known."""
+    cuts: list[str] = []
+    end = len(best) - 1
     while end:
-        cuts.append(run[best[end][1] : end])
-        end = best[end][1]
+        start = best[end][1]
+        if end - start == 1 and cuts and cuts[-1].lower() not in known:
+            cuts[-1] = run[start] + cuts[-1]
+        else:
+            cuts.append(run[start:end])
+        end = start
+    found = [cut for cut in cuts if len(cut) >= 3 and cut.lower() in known]
+    if len(found) < 1 or sum(map(len, found)) < _KNOWN_SHARE * (len(best) - 1):
+        return None
     return " ".join(reversed(cuts)) + run[_LONGEST_RUN:]
 
 
@@ -86,10 +95,19 @@ def _split_words(text: str) -> Iterator[Edit]:
         pieces = re.split(r"[._\-*~|/\\^·•]+", token)
         if len(pieces) == 2 and pieces[0] in {"e", "E"}:
             continue
-        if _NOT_LETTER.sub("", token).lower() in words().telling:
+        if _is_mended(pieces):
             yield match.start(), match.end(), "".join(pieces)
         elif sum(piece.lower() in words().telling for piece in pieces) >= 2:
             yield match.start(), match.end(), " ".join(pieces)
+
+
+def _is_mended(pieces: list[str]) -> bool:
+    """Whether the pieces make up a known word that they are not themselves."""
+    whole = "".join(pieces).lower()
+    known = words().known
+    return whole in words().telling or (
+        len(whole) >= 6 and whole in known and any(piece.lower() not in known for piece in pieces)
+    )
 
 
 def _broken_words(text: str) -> Iterator[Edit]:
