@@ -7,17 +7,18 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from truekeep.audit import Audit
-from truekeep.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
+from truekeep.candidate import checked_moment, checked_text
 from truekeep.catalog import Catalog
 from truekeep.config import Paths, Settings
 from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
-from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
+from truekeep.intake import Fields, Intake
+from truekeep.origin import keep_name, require, session_name, standing_of
 from truekeep.policy import preset
 from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
@@ -58,6 +59,7 @@ class Keep:
         self._catalog = catalog
         self._proofs = Proofs(ledger)
         self._sessions = Sessions(ledger, self._proofs.note, clock)
+        self._intake = Intake(settings, self._sessions, lambda memory_id: memory_from(self._found(memory_id)))
         self._gate = Gate(ledger, catalog, self._proofs, panel, policy, settings, clock)
         self._reader = Reader(ledger, self._proofs, panel, policy, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
@@ -94,38 +96,9 @@ class Keep:
 
     # Writing
 
-    def remember(
-        self,
-        text: str,
-        *,
-        via: str,
-        principal: str | None = None,
-        session: str | None = None,
-        kind: str = "semantic",
-        topics: Iterable[str] = (),
-        entities: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        as_of: datetime | None = None,
-        expires_at: datetime | None = None,
-        quote: str | None = None,
-        parents: Iterable[str] = (),
-    ) -> Verdict:
+    def remember(self, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Put a text through the gate. A refusal is an answer: the verdict says what was decided and why."""
-        candidate = self._candidate(
-            text,
-            via=via,
-            principal=principal,
-            session=session,
-            kind=kind,
-            topics=topics,
-            entities=entities,
-            metadata=metadata,
-            as_of=as_of,
-            expires_at=expires_at,
-            quote=quote,
-            parents=parents,
-        )
-        return self._gate.admit(candidate)
+        return self._gate.admit(self._intake.candidate(text, via=via, **fields))
 
     def remember_many(
         self,
@@ -134,7 +107,7 @@ class Keep:
         via: str,
         skip_rejected: bool = False,
         mark: str | None = None,
-        **shared: Any,
+        **shared: Unpack[Fields],
     ) -> list[Verdict]:
         """Put a batch through the gate in one transaction; one rejection, and nothing of it is stored.
 
@@ -144,13 +117,13 @@ class Keep:
         listed = list(entries)
         if len(listed) > self.settings.batch_cap:
             raise InvalidRequest(f"A batch has at most {self.settings.batch_cap:,} entries.", code="batch_too_large")
-        singles = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
-        candidates = [self._candidate(**{**shared, **single, "via": via}) for single in singles]
+        singles: list[dict[str, Any]] = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
+        candidates = [self._intake.candidate(**{"text": None, **shared, **single, "via": via}) for single in singles]
         return self._gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark)
 
-    def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Any) -> Verdict:
+    def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""
-        candidate = self._candidate(text, via=via, **fields)
+        candidate = self._intake.candidate(text, via=via, **fields)
         return self._gate.admit_change(memory_from(self._found(memory_id)), candidate)
 
     def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
@@ -282,57 +255,6 @@ class Keep:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _candidate(
-        self,
-        text: str,
-        *,
-        via: str,
-        principal: str | None = None,
-        session: str | None = None,
-        kind: str = "semantic",
-        topics: Iterable[str] = (),
-        entities: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        as_of: datetime | None = None,
-        expires_at: datetime | None = None,
-        quote: str | None = None,
-        parents: Iterable[str] = (),
-    ) -> Candidate:
-        settings = self.settings
-        channel = settings.channel(via)
-        require(channel, "write")
-        if kind not in KINDS:
-            raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")
-        ancestors = [memory_from(self._found(parent)) for parent in parents]
-        checked = session_name(session) if session is not None else None
-        named = principal_of(channel.name, principal)
-        relayed = relays(channel, named)
-        standing = standing_of(
-            channel,
-            clean_mediated_session=self._sessions.state(checked).is_clean,
-            relayed=relayed,
-            parents=[memory.standing for memory in ancestors],
-        )
-        origin = Origin(
-            channel=channel.name,
-            principal=named or own_principal(channel),
-            session=checked,
-            quote=checked_text(quote, settings.text_cap) if quote is not None else None,
-            parents=tuple(memory.id for memory in ancestors),
-            carrier=channel.name if relayed else None,
-        )
-        return Candidate(
-            text=checked_text(text, settings.text_cap),
-            standing=standing,
-            origin=origin,
-            kind=kind,
-            topics=checked_words("topics", topics, settings),
-            entities=checked_words("entities", entities, settings),
-            metadata=checked_metadata(metadata or {}, settings),
-            as_of=checked_moment("as_of", as_of),
-            expires_at=checked_moment("expires_at", expires_at),
-        )
 
     def _showed(self, session: str | None, memories: Iterable[Memory]) -> None:
         """What a mediated session was shown counts: hearsay taints it."""

@@ -1,0 +1,89 @@
+"""Intake: what a caller passed becomes a candidate, with its origin and standing bound to the channel it came over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+
+from truekeep.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
+from truekeep.config import Settings
+from truekeep.errors import InvalidRequest
+from truekeep.origin import own_principal, relays, require, session_name, standing_of
+from truekeep.principal import principal_of
+from truekeep.sessions import Sessions
+from truekeep.types import Candidate, Channel, Memory, Origin
+
+
+class Fields(TypedDict, total=False):
+    """What may be passed beside a text. None of it grants anything."""
+
+    principal: str | None
+    """Who is behind the channel: a URL, a domain or a name."""
+    session: str | None
+    kind: str
+    """``semantic`` or ``episodic``."""
+    topics: Iterable[str]
+    entities: Iterable[str]
+    metadata: Mapping[str, Any] | None
+    as_of: datetime | None
+    """Since when it holds; now, if it is left out."""
+    expires_at: datetime | None
+    quote: str | None
+    """The words it was drawn from."""
+    parents: Iterable[str]
+    """Memories it was derived from; it stands no higher than the lowest of them."""
+
+
+class Intake:
+    """Binds candidates of one keep."""
+
+    def __init__(self, settings: Settings, sessions: Sessions, find: Callable[[str], Memory]) -> None:
+        self._settings = settings
+        self._sessions = sessions
+        self._find = find
+
+    def candidate(self, text: str, *, via: str, **fields: Unpack[Fields]) -> Candidate:
+        """Check everything that was passed, and bind it to its channel."""
+        settings, channel = self._settings, self._settings.channel(via)
+        require(channel, "write")
+        if unknown := set(fields) - Fields.__annotations__.keys():
+            raise InvalidRequest(f"{len(unknown)} unknown fields were passed.", hint=f"Fields: {', '.join(_NAMES)}.")
+        kind = fields.get("kind", "semantic")
+        if kind not in KINDS:
+            raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")
+        parents = [self._find(parent) for parent in fields.get("parents", ())]
+        origin, relayed = self._origin(channel, parents, fields)
+        return Candidate(
+            text=checked_text(text, settings.text_cap),
+            standing=standing_of(
+                channel,
+                clean_mediated_session=self._sessions.state(origin.session).is_clean,
+                relayed=relayed,
+                parents=[memory.standing for memory in parents],
+            ),
+            origin=origin,
+            kind=kind,
+            topics=checked_words("topics", fields.get("topics", ()), settings),
+            entities=checked_words("entities", fields.get("entities", ()), settings),
+            metadata=checked_metadata(fields.get("metadata") or {}, settings),
+            as_of=checked_moment("as_of", fields.get("as_of")),
+            expires_at=checked_moment("expires_at", fields.get("expires_at")),
+        )
+
+    def _origin(self, channel: Channel, parents: list[Memory], fields: Fields) -> tuple[Origin, bool]:
+        named = principal_of(channel.name, fields.get("principal"))
+        relayed = relays(channel, named)
+        session, quote = fields.get("session"), fields.get("quote")
+        origin = Origin(
+            channel=channel.name,
+            principal=named or own_principal(channel),
+            session=session_name(session) if session is not None else None,
+            quote=checked_text(quote, self._settings.text_cap) if quote is not None else None,
+            parents=tuple(memory.id for memory in parents),
+            carrier=channel.name if relayed else None,
+        )
+        return origin, relayed
+
+
+_NAMES = tuple(Fields.__annotations__)
