@@ -145,7 +145,7 @@ def main() -> None:
 def section(name: str, used: list[str], weights: Floats, all_cases: list[Case], lone: list[Case]) -> str:
     """The weights as TOML, and the marks on the scale of their sums.
 
-    The middle is the usual sum of a right answer. The gate lets all but one of two hundred answerable
+    The middle is the usual sum of a right answer. The gate lets all but one of 150 answerable
     questions through (by keywords alone all but three of a hundred). The floor is three quarters of what all
     but one of a thousand right answers without neighbours reach; the quarter is left for facts, which are
     shorter than turns and name no speaker.
@@ -154,7 +154,7 @@ def section(name: str, used: list[str], weights: Floats, all_cases: list[Case], 
     best_evidence = [float((case.signals @ own).max()) for case in all_cases]
     marks = {
         "middle": float(np.median(right_answers(weights, all_cases))),
-        "gate": float(np.quantile(best_evidence, 0.005 if "meaning" in used else 0.03)),
+        "gate": float(np.quantile(best_evidence, 1 / 150 if "meaning" in used else 0.03)),
         "floor": 0.75 * float(np.quantile(right_answers(weights, lone), 0.001)),
     }
     lines = [f"[{name}]", *(f"{mark} = {value:.2f}" for mark, value in marks.items()), f"\n[{name}.weights]"]

@@ -2,7 +2,7 @@
 
 Run by the peer's own interpreter, so it may import nothing but numpy and the standard library::
 
-    python benchmarks/peers/chroma_peer.py DATA SIZE SECONDS
+    python benchmarks/peers/chroma_peer.py DATA HOME fill|open SIZE SECONDS
 
 DATA holds ``texts.json``, ``vectors.npy``, ``questions.json`` and ``question_vectors.npy``. Embedding is
 excluded for everyone alike: the embedder is a table from text to vector. Times are CPU time of the process.
@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -68,64 +69,80 @@ def within(seconds: float, texts: Sequence[str]) -> Callable[[], None]:
 
 
 def run(name: str, package: str, start: Callable[[Path, Table, float], Peer], note: str = "") -> None:
-    """Hold the contest and print its figures as one line of JSON."""
-    directory, size, seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-    texts = json.loads((directory / "texts.json").read_text())
-    vectors = np.load(directory / "vectors.npy", mmap_mode="r")
-    questions = json.loads((directory / "questions.json").read_text())[:QUESTIONS]
-    asked = np.load(directory / "question_vectors.npy")
-    extra, extra_vectors = texts[-2 * ADDS :], np.array(vectors[-2 * ADDS :])
-    table = Table([*texts[:size], *extra, *questions], [*vectors[:size], *extra_vectors, *asked[: len(questions)]])
+    """Hold one half of the contest and print its figures as one line of JSON.
+
+    The second half runs in a fresh process, so that nothing the first half cached helps it to open.
+    """
+    data, home, half = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+    size, seconds = int(sys.argv[4]), float(sys.argv[5])
+    course = Course.read(data, size)
     figures: dict[str, Any] = {"name": name, "version": version(package), "size": size, "note": note}
-    with tempfile.TemporaryDirectory() as home:
-        try:
-            figures |= _figures(
-                Path(home), table, seconds, start, texts[:size], vectors, questions, asked, extra, extra_vectors
-            )
-        except OutOfTimeError as reason:
-            figures["failed"] = str(reason)
+    try:
+        peer = partial(start, home, course.table, seconds)
+        figures |= _filled(peer(), course) if half == "fill" else _opened(peer, course)
+    except OutOfTimeError as reason:
+        figures["failed"] = str(reason)
     print(json.dumps(figures))
 
 
-def _figures(
-    home: Path,
-    table: Table,
-    seconds: float,
-    start: Callable[[Path, Table, float], Peer],
-    texts: Sequence[str],
-    vectors: Any,
-    questions: Sequence[str],
-    asked: Any,
-    extra: Sequence[str],
-    extra_vectors: Any,
-) -> dict[str, float]:
-    peer = start(home, table, seconds)
+@dataclass(frozen=True)
+class Course:
+    """The texts and questions of a contest with their vectors."""
+
+    texts: list[str]
+    vectors: Any
+    extra: list[str]
+    extra_vectors: Any
+    questions: list[str]
+    asked: Any
+
+    @classmethod
+    def read(cls, data: Path, size: int) -> Course:
+        texts = json.loads((data / "texts.json").read_text())
+        vectors = np.load(data / "vectors.npy")
+        questions = json.loads((data / "questions.json").read_text())[:QUESTIONS]
+        asked = np.load(data / "question_vectors.npy")[:QUESTIONS]
+        return cls(texts[:size], vectors[:size], texts[-ADDS:], vectors[-ADDS:], questions, asked)
+
+    @property
+    def table(self) -> Table:
+        """The embedder that knows all of them."""
+        return Table([*self.texts, *self.extra, *self.questions], [*self.vectors, *self.extra_vectors, *self.asked])
+
+
+def _filled(peer: Peer, course: Course) -> dict[str, float]:
     before = _resident()
-    _, filling = _timed(lambda: peer.fill(texts, np.array(vectors[: len(texts)])))
-    peer.recall(questions[0], asked[0], 10)
+    filling = _timed(lambda: peer.fill(course.texts, course.vectors))
+    peer.recall(course.questions[0], course.asked[0], 10)
     grown = _resident() - before
-    recalls = [_timed(lambda n=n: peer.recall(questions[n], asked[n], 10))[1] for n in range(1, len(questions))]  # type: ignore[misc]
+    count = len(course.questions)
+    recalls = [_timed(_asking(peer, course, number)) for number in range(1, count)]
     adds, afters = [], []
-    for place in range(ADDS):
-        adds.append(_timed(lambda p=place: peer.add(extra[p], extra_vectors[p]))[1])  # type: ignore[misc]
-        asking = 1 + place % (len(questions) - 1)
-        afters.append(_timed(lambda n=asking: peer.recall(questions[n], asked[n], 10))[1])  # type: ignore[misc]
+    for place, (text, vector) in enumerate(zip(course.extra, course.extra_vectors, strict=True)):
+        adds.append(_timed(partial(peer.add, text, vector)))
+        afters.append(_timed(_asking(peer, course, 1 + place % (count - 1))))
     peer.close()
-    _, opening = _timed(lambda: start(home, table, seconds).recall(questions[0], asked[0], 10))
     return {
-        "fill_ms": 1000 * filling / len(texts),
+        "fill_ms": 1000 * filling / len(course.texts),
         "recall_ms": 1000 * statistics.median(recalls),
         "after_write_ms": 1000 * statistics.median(afters),
         "add_ms": 1000 * statistics.median(adds),
-        "open_ms": 1000 * opening,
         "resident_mb": grown / 1e6,
     }
 
 
-def _timed(call: Callable[[], object]) -> tuple[object, float]:
+def _opened(start: Callable[[], Peer], course: Course) -> dict[str, float]:
+    return {"open_ms": 1000 * _timed(lambda: start().recall(course.questions[0], course.asked[0], 10))}
+
+
+def _asking(peer: Peer, course: Course, number: int) -> Callable[[], object]:
+    return partial(peer.recall, course.questions[number], course.asked[number], 10)
+
+
+def _timed(call: Callable[[], object]) -> float:
     started = time.process_time()
-    result = call()
-    return result, time.process_time() - started
+    call()
+    return time.process_time() - started
 
 
 def _resident() -> int:

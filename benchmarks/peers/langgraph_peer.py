@@ -1,11 +1,14 @@
-"""langgraph's SqliteStore with its vector index: vectors alone (sqlite-vec)."""
+"""langgraph's SqliteStore with its vector index: vectors alone (sqlite-vec).
+
+Not every Python's own sqlite3 can load extensions; pysqlite3 can.
+"""
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pysqlite3 as sqlite3  # type: ignore[import-not-found]
 from contest import Table, run  # type: ignore[import-not-found]
 from langgraph.store.base import PutOp  # type: ignore[import-not-found]
 from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
