@@ -158,7 +158,8 @@ def stats(paths: tuple[str, ...], output: str, home: str | None) -> None:
 @click.argument("path", type=click.Path(exists=True))
 @click.option("--lane", type=click.Choice(["enforce", "alert", "hunt"]), default="alert", show_default=True)
 @_home
-def add(path: str, lane: Any, home: str | None) -> None:
+@_format("json")
+def add(path: str, lane: Any, home: str | None, output: str) -> None:
     """Use the rules under PATH as well, from now on. They stay where they are."""
     from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.rules import load  # noqa: PLC0415
@@ -172,13 +173,15 @@ def add(path: str, lane: Any, home: str | None) -> None:
     config = Paths.resolve(home).config
     write_registry(config, read_registry(config).with_source(where, lane))
     running = sum(rule.runs_in(lane) and not rule.skipped for rule in loaded.rules)
-    click.echo(f"added {len(loaded.rules)} rules, {running} of which run in lane {lane}")
+    words = f"added {len(loaded.rules)} rules, {running} of which run in lane {lane}"
+    _answer(output, words, {"added": len(loaded.rules), "running": running, "lane": lane})
     _say_faults(loaded)
 
 
 @rules.command()
 @_home
-def prepare(home: str | None) -> None:
+@_format("json")
+def prepare(home: str | None, output: str) -> None:
     """Compile the rules in force for fast scanning. Long-lived processes do this by themselves."""
     from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.rules import Engine, active  # noqa: PLC0415
@@ -186,13 +189,15 @@ def prepare(home: str | None) -> None:
     paths = Paths.resolve(home)
     engine = Engine(active(paths.config).rules, cache_dir=paths.cache / "rules")
     engine.wait()
-    click.echo(f"{len(engine.rules)} rules ready ({engine.prefilter})")
+    words = f"{len(engine.rules)} rules ready ({engine.prefilter})"
+    _answer(output, words, {"rules": len(engine.rules), "prefilter": str(engine.prefilter)})
 
 
 @rules.command()
 @click.argument("path", type=click.Path())
 @_home
-def remove(path: str, home: str | None) -> None:
+@_format("json")
+def remove(path: str, home: str | None, output: str) -> None:
     """Stop using the rules under PATH."""
     from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.rules.registry import read_registry, write_registry  # noqa: PLC0415
@@ -204,7 +209,11 @@ def remove(path: str, home: str | None) -> None:
     if smaller == registry:
         raise UnknownId("that path was not added", hint="Run 'truekeep rules stats' to see which were.")
     write_registry(config, smaller)
-    click.echo("removed")
+    _answer(output, "removed", {"removed": True})
+
+
+def _answer(output: str, words: str, data: dict[str, Any]) -> None:
+    click.echo(json.dumps(data) if output == "json" else words)
 
 
 def _loaded(paths: Sequence[str], home: str | None) -> Loaded:

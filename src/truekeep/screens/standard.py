@@ -70,7 +70,7 @@ _engines: dict[str, Engine] = {}
 def _engine(loaded: Loaded, cache_dir: Path) -> Engine:
     """One engine for each set of rules, however many keeps use it."""
     if loaded.digest not in _engines:
-        _engines[loaded.digest] = Engine(loaded.rules, cache_dir=cache_dir)
+        _engines[loaded.digest] = Engine(loaded.rules, cache_dir=cache_dir / "rules")
     return _engines[loaded.digest]
 
 
