@@ -84,13 +84,12 @@ class Ranking:
         return list(groups.values())
 
     def _hit(self, group: list[int], sums: dict[int, float], prefer: NDArray[np.int64] | None, explain: bool) -> Hit:
-        seqs = self.view.rows.column("seq")[self.view.chosen[group]]
-        shown = 0
-        if prefer is not None and len(group) > 1:
-            shown = int(np.argmax(np.isin(seqs, prefer)))
-        others = tuple(np.delete(seqs, shown).tolist())
+        places = self.view.rows.column("seq")[self.view.chosen[group]]
+        shown = int(np.argmax(np.isin(places, prefer))) if prefer is not None and len(group) > 1 else 0
+        seqs = places.tolist()
+        others = (*seqs[:shown], *seqs[shown + 1 :])
         score = self.weights.relevance(sums[group[0]])
-        return Hit(int(seqs[shown]), score, others, self._explained(group[shown]) if explain else {})
+        return Hit(seqs[shown], score, others, self._explained(group[shown]) if explain else {})
 
     def _explained(self, place: int) -> dict[str, float]:
         known = [name for name in SIGNALS if name in self.signals]
