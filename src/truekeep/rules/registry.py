@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -58,6 +56,8 @@ class Registry:
 
 def read_registry(config_dir: Path) -> Registry:
     """The registry in ``config_dir``; an empty one if there is none. Anything unknown in it is an error."""
+    import tomllib  # noqa: PLC0415  # most keeps have no registry
+
     file = config_dir / FILE
     try:
         data = file.read_bytes()
@@ -84,6 +84,8 @@ def read_registry(config_dir: Path) -> Registry:
 
 def write_registry(config_dir: Path, registry: Registry) -> None:
     """Write the registry in place of the old one, all or nothing."""
+    import tempfile  # noqa: PLC0415  # written seldom
+
     config_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=config_dir, prefix=".rules-")
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -189,6 +188,8 @@ def _is_ours(status: os.stat_result) -> bool:
 
 def _write(file: Path, compiled: Compiled) -> None:
     """Store the database for the next start. A cache that cannot be written costs time, not correctness."""
+    import tempfile  # noqa: PLC0415  # only when something was compiled
+
     import hyperscan  # noqa: PLC0415  # optional on some platforms
 
     database, always = compiled
