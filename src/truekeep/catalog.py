@@ -9,18 +9,18 @@ from __future__ import annotations
 import logging
 import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from truekeep.embed import Embedder, EmbedderError
 from truekeep.search import Entry as IndexEntry
 from truekeep.search import Hit, Index, describe, pack, passage
 from truekeep.stores.audit import touched
-from truekeep.stores.base import EventRow
+from truekeep.stores.base import EventRow, Row
 from truekeep.stores.ledger import Entry, Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Memory, Standing
+from truekeep.types import Candidate, Memory, Standing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +40,8 @@ class Catalog:
         self._lock = threading.RLock()
         self._index: Index | None = None
         self._standings: dict[int, str] = {}
-        self._acting_places: NDArray[np.int64] | None = None
+        self._acting: Any = ()
+        """Places of what may act; an array once the index is there."""
         self._dirty: set[int] = set()
         self.degraded = ""
         """Why recall goes by keywords alone, if the embedder could not be used."""
@@ -48,13 +49,13 @@ class Catalog:
 
     # Filing
 
-    def vectors(self, memories: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def vectors(self, memories: Sequence[Candidate | Memory]) -> list[NDArray[np.float32] | None]:
         """The vectors of texts that are about to be stored; an embedder that fails costs no write."""
         embedder = self._ready()
         if embedder is None or not memories:
             return [None] * len(memories)
         try:
-            return list(embedder.embed([passage(text, None) for text in memories], "passage"))
+            return list(embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage"))
         except EmbedderError as error:
             self._degrade(error)
             return [None] * len(memories)
@@ -74,8 +75,8 @@ class Catalog:
         embedder = self._ready()
         if embedder is None:
             raise EmbedderError(self.degraded or "There is no embedder to index with.")
-        known = {sealed.row.seq: sealed.row.tag for sealed in self._ledger.all("cards") if sealed.verified}
-        places = [s.row.seq for s in self._ledger.all("memories") if known.get(s.row.seq) != embedder.model_id]
+        known = {row.seq: row.tag for row in self._ledger.current("cards")}
+        places = [row.seq for row in self._ledger.current("memories") if known.get(row.seq) != embedder.model_id]
         for start in range(0, len(places), batch):
             chosen = places[start : start + batch]
             self._reembed(embedder, chosen)
@@ -85,7 +86,7 @@ class Catalog:
         with self._ledger.writing() as entry:
             found = self._ledger.at("memories", places)
             memories = [memory_from(sealed) for sealed in found.values() if sealed.verified]
-            vectors = embedder.embed([passage(memory.text, None) for memory in memories], "passage")
+            vectors = embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
             for memory, vector in zip(memories, vectors, strict=True):
                 self.discard(entry, memory.seq)
                 self.file(entry, memory, memory.seq, vector)
@@ -99,19 +100,11 @@ class Catalog:
         """Understand a question once; the answer gives the best k places. Proposals: the reader verifies them."""
         with self._ledger.reading(), self._lock:
             index = self._current()
-            acting = self._acting()
+            acting = self._acting
         allow = acting if acting_only else None
         query = index.understand(question, today=today, allow=allow)
         vector = self._question_vector(query.meaning)
         return lambda k: index.search(query, k, vector=vector, allow=allow, prefer=acting, explain=explain)
-
-    def _acting(self) -> NDArray[np.int64]:
-        import numpy as np  # noqa: PLC0415 - loaded with the index, not with the keep
-
-        if self._acting_places is None:
-            places = sorted(seq for seq, tag in self._standings.items() if may_be_acting(tag))
-            self._acting_places = np.array(places, dtype=np.int64)
-        return self._acting_places
 
     def is_hearsay(self, seq: int) -> bool:
         """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
@@ -119,7 +112,7 @@ class Catalog:
 
     def hearsay_count(self) -> int:
         """How many memories a search among what may act leaves out from the start."""
-        return sum(not may_be_acting(tag) for tag in self._standings.values())
+        return len(self._standings) - len(self._acting)
 
     def _question_vector(self, meaning: str) -> NDArray[np.float32] | None:
         embedder = self._ready()
@@ -157,34 +150,47 @@ class Catalog:
         if self._index is None:
             embedder = self._ready()
             self._index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
-            self._take_in(self._ledger.all("memories"), self._ledger.all("cards"))
+            self._take_in(self._ledger.current("memories"), self._ledger.current("cards"))
         elif self._dirty:
             places, self._dirty = sorted(self._dirty), set()
-            memories = self._ledger.at("memories", places)
-            self._index.remove(seq for seq in places if seq not in memories)
+            memories = _verified(self._ledger.at("memories", places))
+            if gone := [seq for seq in places if seq not in memories]:
+                self._index.remove(gone)
             for seq in places:
                 self._standings.pop(seq, None)
-            self._take_in(memories.values(), self._ledger.at("cards", places).values())
+            self._take_in(memories.values(), _verified(self._ledger.at("cards", places)).values(), places)
         return self._index
 
-    def _take_in(self, memories: Iterable[Sealed], cards: Iterable[Sealed]) -> None:
-        self._acting_places = None
-        known = {sealed.row.seq: sealed for sealed in cards if sealed.verified}
-        entries = list(self._entries(memories, known))
+    def _take_in(self, memories: Iterable[Row], cards: Iterable[Row], places: Sequence[int] | None = None) -> None:
+        entries = list(self._entries(memories, {row.seq: row for row in cards}))
         if self._index is not None:
             self._index.load(entries)
+        self._note_acting(places)
 
-    def _entries(self, memories: Iterable[Sealed], cards: dict[int, Sealed]) -> Iterator[IndexEntry]:
+    def _note_acting(self, places: Sequence[int] | None) -> None:
+        import numpy as np  # noqa: PLC0415 - loaded with the index, not with the keep
+
+        looked_at = self._standings if places is None else places
+        acting = sorted(seq for seq in looked_at if may_be_acting(self._standings.get(seq, "")))
+        found = np.array(acting, dtype=np.int64)
+        if places is not None:
+            found = np.union1d(np.setdiff1d(self._acting, np.array(places, dtype=np.int64)), found)
+        self._acting = found
+
+    def _entries(self, memories: Iterable[Row], cards: dict[int, Row]) -> Iterator[IndexEntry]:
         model = self._index.model_id if self._index else None
-        for sealed in memories:
-            seq = sealed.row.seq
-            card = cards.get(seq)
-            self._standings[seq] = sealed.row.tag if sealed.verified else ""
-            if card is None or card.row.id != sealed.row.id:
-                yield IndexEntry(seq, _describe(memory_from(sealed)))
+        for row in memories:
+            card = cards.get(row.seq)
+            self._standings[row.seq] = row.tag
+            if card is None or card.id != row.id:
+                yield IndexEntry(row.seq, _describe(memory_from(Sealed(row, verified=True))))
                 continue
-            described, vector = _unpacked(card.row.body)
-            yield IndexEntry(seq, described, vector if card.row.tag == model else None)
+            described, vector = _unpacked(card.body)
+            yield IndexEntry(row.seq, described, vector if card.tag == model else None)
+
+
+def _verified(found: Mapping[int, Sealed]) -> dict[int, Row]:
+    return {seq: sealed.row for seq, sealed in found.items() if sealed.verified}
 
 
 def may_be_acting(tag: str) -> bool:
@@ -194,7 +200,14 @@ def may_be_acting(tag: str) -> bool:
 
 
 def _describe(memory: Memory) -> bytes:
-    return describe(memory.text, thread=memory.origin.session, day=memory.as_of.date()).to_bytes()
+    day = memory.as_of.date()
+    return describe(memory.text, speaker=_speaker(memory), thread=memory.origin.session, day=day).to_bytes()
+
+
+def _speaker(memory: Candidate | Memory) -> str | None:
+    """Who says it, where a conversation was stored turn by turn."""
+    speaker = memory.metadata.get("speaker")
+    return speaker if isinstance(speaker, str) else None
 
 
 def _body(memory: Memory, vector: NDArray[np.float32] | None) -> bytes:

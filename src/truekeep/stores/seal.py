@@ -31,7 +31,9 @@ class Seal:
 
     def term(self, mac: bytes) -> int:
         """A row's share in the set sum. Keyed apart from the MAC, so that visible MACs do not reveal it."""
-        return int.from_bytes(hmac.digest(self._keys.audit, b"term" + mac, "sha256"), "big")
+        return int.from_bytes(
+            hashlib.blake2b(mac, key=self._keys.audit, digest_size=32, person=b"term").digest(), "big"
+        )
 
     def mask(self, total: int, event: int) -> bytes:
         """The set sum as it is stored with an event: masked by that event's number (MSet-Add-Hash)."""
@@ -42,7 +44,10 @@ class Seal:
         return (int.from_bytes(stored, "big") - self._pad(event)) % _MODULUS
 
     def _pad(self, event: int) -> int:
-        return int.from_bytes(hmac.digest(self._keys.audit, b"pad%d" % event, "sha256"), "big")
+        number = event.to_bytes(8, "big")
+        return int.from_bytes(
+            hashlib.blake2b(number, key=self._keys.audit, digest_size=32, person=b"pad").digest(), "big"
+        )
 
     def link(self, previous: bytes, event: EventRow) -> bytes:
         """The chain hash of an event: over its content, the set it left behind and the event before it."""
