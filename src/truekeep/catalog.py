@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from truekeep.embed import Embedder, EmbedderError
 from truekeep.search import Entry as IndexEntry
 from truekeep.search import Hit, Index, describe, pack, passage
-from truekeep.stores.audit import touched
-from truekeep.stores.base import EventRow, Row
+from truekeep.stores.audit import Touched
+from truekeep.stores.base import Row
 from truekeep.stores.ledger import Entry, Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.types import Candidate, Memory, Standing
@@ -140,9 +140,9 @@ class Catalog:
 
     # Following
 
-    def _note(self, events: Iterable[EventRow]) -> None:
+    def _note(self, changed: Sequence[Touched]) -> None:
         if self._index is not None:
-            places = {seq for event in events for table, seq, _ in touched(event) if table in ("memories", "cards")}
+            places = {seq for table, seq, _ in changed if table in ("memories", "cards")}
             with self._lock:
                 self._dirty |= places
 

@@ -49,7 +49,7 @@ def placeholder(rule_ids: Iterable[str], memory_id: str) -> str:
 def line(text: str, *, as_of: datetime, origin: str, may_act: bool) -> str:
     """One memory as a line of the fence."""
     influence = "may act" if may_act else "informs only"
-    return f"- [as of {as_of:%Y-%m-%d} | {one_line(origin)} | {influence}] {one_line(text)}"
+    return f"- [as of {as_of.date().isoformat()} | {one_line(origin)} | {influence}] {one_line(text)}"
 
 
 def fenced(lines: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from truekeep.influence import (
     Claim,
@@ -19,13 +19,13 @@ from truekeep.influence import (
     same_claim,
 )
 from truekeep.origin import AGENT
-from truekeep.stores.audit import touched
-from truekeep.stores.base import EventRow
+from truekeep.stores.audit import Touched
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing
 
 _MOST_ANCESTORS = 1_000
+_NO_WITNESS, _NO_CREDIT = Corroboration(), Credits()
 _MOST_STATEMENTS = 10_000
 _MOST_OF_ONE = 4
 
@@ -51,8 +51,8 @@ class Proofs:
             expires_at=memory.expires_at,
             approval=memory.approval,
             repeats_hearsay=enrolled and self._repeats_hearsay(memory.text),
-            corroboration=self._witnesses(memory, reader) if enrolled else Corroboration(),
-            credits=self.credits(memory.id) if memory.standing is not Standing.OWNER else Credits(),
+            corroboration=self._witnesses(memory, reader) if enrolled else _NO_WITNESS,
+            credits=self.credits(memory.id) if memory.standing is not Standing.OWNER else _NO_CREDIT,
         )
 
     def tag(self, memory: Memory) -> str:
@@ -95,8 +95,8 @@ class Proofs:
                 (good if body["outcome"] == "good" else bad).update(body["memories"])
         return {memory_id: Credits(good[memory_id], bad[memory_id]) for memory_id in good | bad}
 
-    def _forget_counts(self, events: Iterable[EventRow]) -> None:
-        if any(table == "credits" for event in events for table, _, _ in touched(event)):
+    def _forget_counts(self, changed: Sequence[Touched]) -> None:
+        if any(table == "credits" for table, _, _ in changed):
             self._credits = None
 
     def _repeats_hearsay(self, text: str) -> bool:

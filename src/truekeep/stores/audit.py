@@ -15,6 +15,9 @@ from truekeep.stores.seal import Seal, genesis
 Expected = dict[str, dict[int, bytes]]
 """For each sealed table, the MAC that the row at each place must have."""
 
+Touched = tuple[str, int, str | None]
+"""A row that an event wrote or removed: its table, its place, and its new MAC in hexadecimal or none."""
+
 
 @dataclass(slots=True)
 class Tip:
@@ -24,8 +27,8 @@ class Tip:
     total: int = 0
 
 
-def follow(seal: Seal, tip: Tip, events: Iterable[EventRow], expected: Expected | None = None) -> Tip:
-    """Walk the chain on from ``tip``; ``expected``, when given, is brought up to date with what each event did."""
+def follow(seal: Seal, tip: Tip, events: Iterable[EventRow], changed: list[Touched] | None = None) -> Tip:
+    """Walk the chain on from ``tip``; ``changed``, when given, gets the rows that each event touched."""
     seq, previous, state = tip.head.seq, tip.head.hash, None
     for event in events:
         if event.seq != seq + 1:
@@ -34,20 +37,15 @@ def follow(seal: Seal, tip: Tip, events: Iterable[EventRow], expected: Expected 
         if not hmac.compare_digest(link, event.hash):
             raise _broken(f"event {event.seq} was altered", event.seq)
         seq, previous, state = event.seq, event.hash, event.state
-        if expected is not None:
-            replay(expected, event)
+        if changed is not None:
+            changed += [(table, place, mac) for table, place, mac in json.loads(event.body).get("rows", ())]
     total = tip.total if state is None else seal.unmask(state, seq)
     return Tip(Head(seq, previous), total)
 
 
-def touched(event: EventRow) -> list[tuple[str, int, str | None]]:
-    """The rows an event wrote or removed: table, place and the new MAC or none."""
-    return [(table, seq, mac) for table, seq, mac in json.loads(event.body).get("rows", ())]
-
-
-def replay(expected: Expected, event: EventRow) -> None:
-    """Apply what one event did to the sealed rows."""
-    for table, seq, mac in touched(event):
+def apply(expected: Expected, changed: Iterable[Touched]) -> None:
+    """Bring the expectation up to date with what was changed."""
+    for table, seq, mac in changed:
         if mac is None:
             expected[table].pop(seq, None)
         else:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from typing import Any
 
 from truekeep.errors import KeepClosed, StoreTampered
 from truekeep.stores.anchor import FileAnchor, Head
-from truekeep.stores.audit import Expected, Tip, check_anchor, follow, nothing_expected, replay
+from truekeep.stores.audit import Expected, Tip, Touched, apply, check_anchor, follow, nothing_expected
 from truekeep.stores.base import TABLES, Backend, EventRow, Row
 from truekeep.stores.seal import Seal
 from truekeep.types import Verification, utc_text
@@ -51,10 +51,10 @@ class Ledger:
         self._intact = False
         """Whether a full check found nothing wrong, and only this process has written since."""
         self._closed = False
-        self._watchers: list[Callable[[Iterable[EventRow]], None]] = []
+        self._watchers: list[Callable[[Sequence[Touched]], None]] = []
 
-    def watch(self, watcher: Callable[[Iterable[EventRow]], None]) -> None:
-        """Be told of the events that this or another process added, after they were verified."""
+    def watch(self, watcher: Callable[[Sequence[Touched]], None]) -> None:
+        """Be told of the rows that this or another process changed, after their events were verified."""
         self._watchers.append(watcher)
 
     # The way in
@@ -69,10 +69,9 @@ class Ledger:
                 entry = Entry(self._backend, self._seal, self._tip, self._expected, utc_text(self._clock()))
                 yield entry
                 entry.finish()
-            for event in entry.events:
-                replay(self._expected, event)
+            apply(self._expected, entry.changed)
             self._tip = entry.tip
-            self._tell(entry.events)
+            self._tell(entry.changed)
             if entry.events:
                 self._anchor.advance(self._tip.head)
 
@@ -192,9 +191,9 @@ class Ledger:
         current = self._expected[table].get(row.seq) == row.mac
         return Sealed(row, current and self._seal.holds(table, row))
 
-    def _tell(self, events: Iterable[EventRow]) -> None:
+    def _tell(self, changed: Sequence[Touched]) -> None:
         for watcher in self._watchers:
-            watcher(events)
+            watcher(changed)
 
     def _catch_up(self) -> None:
         """Verify what other processes added; a change that no event explains costs a full check."""
@@ -205,9 +204,10 @@ class Ledger:
         newest = self._backend.last_event()
         if (newest.seq if newest else 0) < self._tip.head.seq:
             check_anchor(self._tip.head, None, newest.seq if newest else 0)
-        new_events = list(self._backend.events(after=self._tip.head.seq))
-        self._tip = follow(self._seal, self._tip, new_events, self._expected)
-        self._tell(new_events)
+        changed: list[Touched] = []
+        self._tip = follow(self._seal, self._tip, self._backend.events(after=self._tip.head.seq), changed)
+        apply(self._expected, changed)
+        self._tell(changed)
         if any(self._backend.count(table) != len(self._expected[table]) for table in TABLES):
             self._verify_chain()
             self._verify_rows()
@@ -240,7 +240,9 @@ class Ledger:
     def _pinpoint(self) -> list[str]:
         """The set does not match: replay the chain to learn exactly which rows are missing, old or foreign."""
         expected = nothing_expected()
-        follow(self._seal, Tip(), self._backend.events(), expected)
+        changed: list[Touched] = []
+        follow(self._seal, Tip(), self._backend.events(), changed)
+        apply(expected, changed)
         self._expected = expected
         failed: list[str] = []
         missing: list[str] = []
@@ -265,9 +267,10 @@ class Entry:
         self._expected = expected
         self._at = at
         self._macs: dict[tuple[str, int], bytes | None] = {}
-        self._touched: list[tuple[str, int, str | None]] = []
+        self._touched: list[Touched] = []
         self.tip = Tip(tip.head, tip.total)
         self.events: list[EventRow] = []
+        self.changed: list[Touched] = []
 
     def put(
         self, table: str, row_id: str, body: dict[str, Any] | bytes, tag: str = "", *, seq: int | None = None
@@ -298,6 +301,7 @@ class Entry:
         self._backend.append(event)
         self.events.append(event)
         self.tip.head = Head(seq, event.hash)
+        self.changed += self._touched
         self._touched = []
 
     def finish(self) -> None:
