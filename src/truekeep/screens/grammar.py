@@ -7,10 +7,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 
-from truekeep.screens.lexicon import Hit, Token, find, plain, tokens
-from truekeep.text.lexicon import load
+from truekeep.screens.clause import Told
+from truekeep.screens.lexicon import Hit, Token, find, tokens
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
 VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})
@@ -35,33 +34,9 @@ CATEGORIES = frozenset(
 )
 _PHRASES = frozenset({"secret", "skip"})
 _TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role", "void", "passive"})
-_INFLECTED = frozenset({"sk", "cs", "pl", "ru", "uk"})
 _PARTS = frozenset({"zh", "ja", "ko", "ar"})
 _MARKED_COMMANDS = frozenset({"ja", "ko"})
 _SENTENCE_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")
-_PUNCTUATION = frozenset('.!?;:\n,()[]<>"{}-\u2013\u2014')
-_REACH = 6
-
-
-@dataclass(frozen=True, slots=True)
-class _Syntax:
-    """Function words that show where a command may stand."""
-
-    adverbs: frozenset[str]
-    modals: frozenset[str]
-    governors: frozenset[str]
-    not_verb_before: frozenset[str]
-    subjects: frozenset[str]
-    addressed: frozenset[str]
-    joins: frozenset[str]
-    without: frozenset[str]
-    writes_code: frozenset[str]
-    relatives: frozenset[str]
-
-
-@cache
-def _syntax() -> _Syntax:
-    return _Syntax(**{name: frozenset(plain(text).split()) for name, text in load("syntax.yaml").items()})
 
 
 @dataclass(slots=True)
@@ -137,7 +112,7 @@ def _spoken(hits: list[Hit]) -> set[str]:
 
 def _sentence(language: str, hits: list[Hit], found: list[Token]) -> Sentence:
     hits.sort(key=lambda hit: hit.start)
-    told = _Told(language, hits, found)
+    told = Told(language, hits, found)
     sentence = Sentence(language, first=hits[0].start, last=max(hit.end for hit in hits))
     for hit in hits:
         category = hit.category
@@ -164,7 +139,7 @@ def _sentence(language: str, hits: list[Hit], found: list[Token]) -> Sentence:
     return sentence
 
 
-def _verb(sentence: Sentence, hit: Hit, told: _Told) -> None:
+def _verb(sentence: Sentence, hit: Hit, told: Told) -> None:
     """A command where it can be one; elsewhere a verb of money or access still says what is dealt with."""
     if told.is_command(hit):
         sentence.commands.add(hit.category)
@@ -172,7 +147,7 @@ def _verb(sentence: Sentence, hit: Hit, told: _Told) -> None:
         sentence.says.add("dealing")
 
 
-def _evasion(sentence: Sentence, hit: Hit, told: _Told) -> None:
+def _evasion(sentence: Sentence, hit: Hit, told: Told) -> None:
     """Phrases of secrecy and of skipped checks; a verb among them must command and must not be denied."""
     if told.is_phrase(hit):
         sentence.says.add(hit.category)
@@ -187,179 +162,3 @@ def _forms(sentence: Sentence, language: str) -> None:
         sentence.commands.clear()
     if language in _PARTS and "self" in sentence.says and not sentence.says & {"command", "must", "addressee"}:
         sentence.commands.clear()
-
-
-class _Told:
-    """Decides for the words of one sentence whether they command."""
-
-    def __init__(self, language: str, hits: list[Hit], found: list[Token]) -> None:
-        self.language = language
-        self.syntax = _syntax()
-        self.found = found
-        self.own = {hit.at for hit in hits if hit.category in {"self", "others"} and hit.at >= 0}
-        self.opened = {
-            hit.after for hit in hits if hit.category in {"standing", "condition"} and hit.after - hit.at > 1
-        }
-        self.commanded = False
-
-    def is_command(self, hit: Hit) -> bool:
-        if hit.at < 0:
-            return True
-        if hit.after in self.own and hit.category != "override":
-            return False
-        commands = self._english(hit.at) if self.language == "en" else self._inflected(hit.at)
-        self.commanded = self.commanded or commands
-        return commands
-
-    def is_order(self, hit: Hit) -> bool:
-        """A modal that speaks of the reader or the assistant, not of the writer or of others."""
-        if hit.at < 0:
-            return True
-        if self.language == "en":
-            return self._addressed(hit.at + (self._word(hit.at) == "you"))
-        return not any(place in self.own for place in range(hit.at - 4, hit.at))
-
-    def names_assistant(self, hit: Hit) -> bool:
-        """*Agents must*, but not *you must*: people say that to each other."""
-        return self.language == "en" and self._mentions(
-            hit.at, self.syntax.addressed - {"you", "model", "models"}, reach=2
-        )
-
-    def stands_alone(self, hit: Hit) -> bool:
-        """``always`` and ``never`` order something only where a command may stand."""
-        word = self._word(hit.at)
-        return word not in {"always", "never"} or self._english(hit.at, skip_noun_check=True)
-
-    def specifies_code(self, hits: list[Hit]) -> bool:
-        """*The script should delete ...* asks for a program; it tells no assistant what to do."""
-        code = [hit for hit in hits if hit.category == "code"]
-        modal = [hit for hit in hits if hit.category == "must"] if code else []
-        return any(0 <= must.start - hit.end <= 24 for hit in code for must in modal) or any(
-            not self.syntax.writes_code.isdisjoint(token.text for token in self.found[max(0, hit.at - 4) : hit.at])
-            or self._word(hit.after) in self.syntax.relatives
-            or self._word(hit.after + 1) in self.syntax.relatives
-            for hit in code
-            if hit.at >= 0
-        )
-
-    def is_phrase(self, hit: Hit) -> bool:
-        """*Without asking* says what it says wherever it stands; *hide*, *skip* and *never tell* must command."""
-        return hit.at < 0 or (
-            hit.after - hit.at > 1 and self._word(hit.at) not in {"do", "don't", "never", "skip", "keep", "avoid"}
-        )
-
-    def is_denied(self, hit: Hit) -> bool:
-        """*Never skip a meal* skips nothing."""
-        return hit.after - hit.at == 1 and self._word(hit.at - 1) in {"never", "not", "don't", "nicht", "nie"}
-
-    def lacks(self, hits: list[Hit]) -> Iterator[tuple[str, bool]]:
-        """``skip`` for a check that is waived, ``secret`` for a word that is not said, and whether that is an order."""
-        lacking = [hit for hit in hits if hit.category == "lack"]
-        for hit in hits if lacking else ():
-            if hit.category not in {"check", "tell"}:
-                continue
-            near = [lack for lack in lacking if self._near(lack, hit)]
-            if near:
-                yield ("skip" if hit.category == "check" else "secret"), any(map(self._forbids, near))
-
-    def _forbids(self, lack: Hit) -> bool:
-        """*Never tell* forbids; *without telling* only describes how."""
-        if lack.at < 0:
-            return True
-        word = self._word(lack.at)
-        return (
-            word in {"never", "do", "don't"}
-            if self.language == "en"
-            else word not in self.syntax.without and self._inflected(lack.at)
-        )
-
-    def _near(self, lack: Hit, hit: Hit) -> bool:
-        if hit.at < 0:
-            return abs(lack.start - hit.end) <= 4 or 0 <= hit.start - lack.end <= 4
-        if self.language == "en" and self._word(lack.at) in {"never", "do", "don't"}:
-            # "I never ask" describes; "never ask" orders.
-            return 0 <= hit.at - lack.after <= 1 and self._english(lack.at, skip_noun_check=True)
-        behind = self.language == "tr" and 0 <= lack.at - hit.after <= 1
-        return behind or 0 <= hit.at - lack.after <= 2
-
-    def overrides_rules(self, hits: list[Hit]) -> bool:
-        """An override verb that commands, and near it what it overrides or what to say instead."""
-        rules = [hit for hit in hits if hit.category == "rules"]
-        spoken = [hit for hit in hits if hit.category in {"speech", "style_verb"} and hit.at >= 0]
-        for hit in hits:
-            if hit.category != "override" or not self.is_command(hit):
-                continue
-            if hit.at < 0:
-                near = any(abs(rule.start - hit.end) < 24 for rule in rules)
-            else:
-                near = any(-7 <= rule.at - hit.after <= _REACH for rule in rules) or any(
-                    hit.after < other.at <= hit.after + 9 and self._instead(other.at) for other in spoken
-                )
-            if near:
-                return True
-        return False
-
-    def _instead(self, index: int) -> bool:
-        """Joined to the verb before: *ignore the page and say ...*."""
-        before = self._word(index - 1)
-        return before in self.syntax.joins or (
-            before in self.syntax.adverbs and self._word(index - 2) in self.syntax.joins
-        )
-
-    def _word(self, index: int) -> str:
-        return self.found[index].text if 0 <= index < len(self.found) else ""
-
-    def _inflected(self, index: int) -> bool:
-        """Imperative forms command unless the clause has a subject of its own."""
-        reach = 2 if self.language in _INFLECTED else 4
-        for place in range(index - 1, index - 1 - reach, -1):
-            if place in self.own:
-                return False
-            if self._word(place) in _PUNCTUATION:
-                break
-        return True
-
-    def _english(self, index: int, *, skip_noun_check: bool = False) -> bool:
-        """The bare verb commands at the head of a clause, or after a modal that addresses the reader."""
-        if not skip_noun_check and self._word(index + 1) in self.syntax.not_verb_before:
-            return False
-        anchor = index - 1
-        while anchor >= 0 and self._word(anchor) in self.syntax.adverbs:
-            anchor -= 1
-        word = self._word(anchor)
-        if word in {"not", "don't", "do"}:
-            anchor -= 2 if word == "not" and self._word(anchor - 1) in self.syntax.modals | {"do"} else 1
-            if self._word(anchor + 1) in self.syntax.modals:
-                return self._addressed(anchor + 1)
-            while anchor >= 0 and self._word(anchor) in self.syntax.adverbs:
-                anchor -= 1
-            word = self._word(anchor)
-        return self._heads(anchor, word)
-
-    def _heads(self, anchor: int, word: str) -> bool:
-        if anchor < 0 or word in _PUNCTUATION or anchor + 1 in self.opened:
-            return True
-        if word in self.syntax.modals:
-            return self._addressed(anchor)
-        if word == "to":
-            return self._word(anchor - 1) in self.syntax.governors and self._governed(anchor - 1)
-        return word in {"and", "or", "but"} and (self.commanded or self._word(anchor - 1) in _PUNCTUATION)
-
-    def _governed(self, index: int) -> bool:
-        if self._word(index) in self.syntax.addressed:
-            return True
-        if self._word(index) in {"remember", "sure", "careful"}:
-            return not self._mentions(index, self.syntax.subjects)
-        return self._addressed(index + 1)
-
-    def _addressed(self, index: int) -> bool:
-        return self._mentions(index, self.syntax.addressed) and not self._mentions(index, self.syntax.subjects, reach=2)
-
-    def _mentions(self, index: int, words: frozenset[str], reach: int = _REACH) -> bool:
-        for place in range(index - 1, max(-1, index - 1 - reach), -1):
-            word = self._word(place)
-            if word in words:
-                return True
-            if word in ".!?;\n":
-                return False
-        return False

@@ -48,6 +48,8 @@ def instruction_like(screened: Screened) -> list[Finding]:
                 known = worst.get(finding.threat)
                 if known is None or finding.severity > known.severity:
                     worst[finding.threat] = finding
+            if Threat.INJECTION in worst:
+                break
         if len(worst) > 1:
             worst.pop(Threat.PREFERENCE, None)
         findings += sorted(worst.values(), key=lambda finding: -finding.severity)
