@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from truekeep.text.cipher import clue_words, deciphered
 from truekeep.text.decode import decoded, tags
 from truekeep.text.fold import fold, parted
 from truekeep.text.leet import unleet
 from truekeep.text.markup import unmark
-from truekeep.text.spacing import fragments, join
+from truekeep.text.spacing import fragments, join, mend
 from truekeep.text.view import View
 
 _MOST_VIEWS = 12
 _LONGEST_GROWTH = 4
 # Words of two letters or more, the odd number, ordinary punctuation: text of this shape needs no closer look.
-_NUMBER = r"[0-9]{1,4}(?:[.,:/\-][0-9]{1,4}){0,3}"
-_PROSE = re.compile(
-    rf"(?:(?:{_NUMBER}[,.:]? )?[\"'(]?(?:[A-Z\u00c0-\u024f][a-z\u00c0-\u024f]{{1,13}}|[a-z\u00c0-\u024f]{{2,13}}"
-    r"|[A-Z]{2,5}|[AaIiyoek]|[\u0250-\U0010ffff]{1,60})(?:'[a-z]{1,2})?"
-    r"[,.;:!?\"')]{0,3}(?: |\Z|(?<=[\u0250-\U0010ffff,.!?])))++"
-    rf"(?:{_NUMBER}[.!?]?)?\Z"
+_NUMBER = r"[0-9]{1,4}(?:[.,:/\-][0-9]{1,4}){0,3}(?:st|nd|rd|th)?"
+_WORD = (
+    r"(?:[dlnDLN]')?(?:[A-Z\u00c0-\u024f][a-z\u00c0-\u024f]{1,13}|[a-z\u00c0-\u024f]{2,13}|[A-Z]{2,5}|[AaIiyoek]"
+    r"|[A-Z](?:\+\+|#)?(?=[ ,.][ ]?[A-Za-z][a-z]{2,13}\b)|[\u0250-\U0010ffff]{1,60})(?:'[a-z]{1,2})?"
 )
-
-
-@cache
-def _suspicious() -> frozenset[str]:
-    return clue_words() | fragments()
+_GAP = r"[,.;:!?\"')]{0,3}(?: |\n{1,2}(?:[-*] |[0-9]{1,2}[.)] )?|\Z|(?<=[\u0250-\U0010ffff,.!?]))"
+_PROSE = re.compile(rf"(?:(?:{_NUMBER}[,.:]? )?[\"'(]?{_WORD}{_GAP})++(?:{_NUMBER}[.!?]?)?\Z")
 
 
 def views(text: str) -> tuple[View, ...]:
@@ -59,10 +53,13 @@ def _readings(raw: View) -> Iterator[View]:
         apart = parted(raw)
         if apart is not None:
             yield fold(apart)
-    ciphered = not _suspicious().isdisjoint(plain.text.lower().split())
-    if ciphered:
+    words = frozenset(plain.text.lower().split())
+    if len(words & clue_words()) > 1:
         yield from deciphered(plain)
-    elif _PROSE.match(plain.text):
+    if _PROSE.match(plain.text):
+        # Prose holds no payload and no mask, but a word of it may still be broken in two.
+        if not fragments().isdisjoint(words) and (mended := mend(plain)) is not None:
+            yield mended
         return
     wide = join(raw) if "  " in raw.text else None
     if wide is not None:

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 from truekeep.text.lexicon import words
 from truekeep.text.view import Edit, View, rewrite
@@ -16,6 +17,7 @@ _SPLIT = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[._\-*~|/\\^·•]{1,3}[^\W\d_]+
 _INSIDE = re.compile(r"[._\-*~|/\\^·•](?=[^\W\d_])")
 _GLUED = re.compile(r"(?<![^\W\d_])[^\W\d_]{14,}+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
 _PAIR = re.compile(r"([^\W\d_]{2,12})[ \t]+(?=([^\W\d_]{2,12}))")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _DOTTED = re.compile(r"\w[^\w\s]\w[^\w\s]\w")
@@ -111,12 +113,17 @@ def _is_mended(pieces: list[str]) -> bool:
 
 
 def _broken_words(text: str) -> Iterator[Edit]:
-    if fragments().isdisjoint(text.lower().split()):
+    lower = _RUN_OF_LETTERS.findall(text.lower())
+    if fragments().isdisjoint(lower):
+        return
+    telling, known = _long_telling(), words().known
+    # A quick look first: most texts hold such fragments, and hardly any of them is one half of a broken word.
+    if not any(first not in known and first + second in telling for first, second in pairwise(lower)):
         return
     done = 0
     for match in _PAIR.finditer(text):
         pair = (match[1] + match[2]).lower()
-        if match.start() >= done and pair in _long_telling() and match[1].lower() not in words().known:
+        if match.start() >= done and pair in telling and match[1].lower() not in known:
             done = match.end() + len(match[2])
             yield match.start(), done, match[1] + match[2]
 
@@ -151,4 +158,10 @@ def _overlaps(taken: list[Edit], edit: Edit) -> bool:
 def join(base: View) -> View | None:
     """Spaced-out letters joined, split words mended, glued words parted; ``None`` if there are none."""
     edits = _merged(base.text)
+    return rewrite(base, "joined", edits) if edits else None
+
+
+def mend(base: View) -> View | None:
+    """Words that were broken in two by a space, put together; ``None`` if there are none. All that prose can hide."""
+    edits = list(_broken_words(base.text))
     return rewrite(base, "joined", edits) if edits else None
