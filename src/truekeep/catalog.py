@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LENGTH = struct.Struct("<I")
+_SCREENED_MODEL = "all-MiniLM-L6-v2"
 _log = logging.getLogger("truekeep.catalog")
 
 
@@ -59,6 +60,10 @@ class Catalog:
         except EmbedderError as error:
             self._degrade(error)
             return [None] * len(memories)
+
+    def is_screened(self) -> bool:
+        """Whether the vectors are of the model that the learned screen was trained on."""
+        return self._embedder is not None and self._embedder.model_id.startswith(_SCREENED_MODEL)
 
     def file(self, entry: Entry, memory: Memory, seq: int, vector: NDArray[np.float32] | None) -> None:
         """Write the card of a memory, inside the writer's transaction."""

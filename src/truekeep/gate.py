@@ -136,7 +136,8 @@ class Gate:
         return [self._ruled(candidate, vector) for candidate, vector in zip(candidates, vectors, strict=True)]
 
     def _ruled(self, candidate: Candidate, vector: Vector | None) -> _Judged:
-        findings = self._forgotten(candidate) or self._panel.examine(fields_of(candidate), candidate.standing, vector)
+        known = vector if self._catalog.is_screened() else None
+        findings = self._forgotten(candidate) or self._panel.examine(fields_of(candidate), candidate.standing, known)
         return _Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)
 
     def _forgotten(self, candidate: Candidate) -> list[Finding]:

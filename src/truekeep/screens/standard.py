@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from truekeep import __version__
@@ -60,8 +61,18 @@ def panel(scope: str = "strict", paths: Paths | None = None) -> Panel:
 
 @cache
 def _panel(engine: Engine, scope: str) -> Panel:
-    version = hashlib.sha256(f"{__version__}\n{scope}\n{engine.digest}".encode()).hexdigest()
+    version = hashlib.sha256(f"{__version__}\n{scope}\n{engine.digest}\n{_data_digest()}".encode()).hexdigest()
     return Panel((RuleScreen(engine, scope), *default_screens()), version)
+
+
+@cache
+def _data_digest() -> str:
+    """The hash of the tables and weights that the built-in screens answer from."""
+    folder = Path(str(resources.files("truekeep") / "data" / "screens"))
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 _engines: dict[str, Engine] = {}
