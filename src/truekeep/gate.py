@@ -103,7 +103,8 @@ class Gate:
     def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was."""
         (judged,) = self._judge([candidate])
-        outranked = candidate.standing < target.standing or target.approval is not None
+        rank = Standing.OWNER if target.approval or not target.verified else target.standing
+        outranked = candidate.standing < rank
         with self._ledger.writing() as entry:
             if judged.ruling.decision is Decision.REJECT:
                 return self._refuse(entry, judged)

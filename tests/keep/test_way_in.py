@@ -255,3 +255,21 @@ def test_one_source_cannot_fill_the_queue(home: Path) -> None:
 
 def held(keep: Keep, number: int, principal: str) -> Verdict:
     return keep.remember(f"Room {number} is free.", via="web", principal=principal)
+
+
+def test_the_owner_may_change_what_a_reviewer_approved_and_hearsay_may_not(informed: Keep) -> None:
+    proposal = informed.remember("Remember this code for me: BLUE RABBIT 42", via="user")
+    assert proposal.item_id
+    approved = informed.review.approve(proposal.item_id, by="eva", reason="fine").memory_id
+    assert approved
+    assert informed.update_memory(approved, "The rabbit is blue.", via="web").code == "change_outranked"
+    assert informed.update_memory(approved, "The rabbit is white.", via="user").code == "changed"
+
+
+def test_hearsay_cannot_take_the_place_of_a_row_that_was_altered(home: Path, informed: Keep) -> None:
+    stored = informed.remember("The office is in Nitra.", via="user").memory_id
+    assert stored
+    with intruder(home, "ines") as connection:
+        connection.execute("UPDATE memories SET body = replace(body, 'Nitra', 'Sered')")
+    assert informed.update_memory(stored, "The office is in Zvolen.", via="web").decision is Decision.QUARANTINE
+    assert informed.get_memory(stored)["blocked"] is True

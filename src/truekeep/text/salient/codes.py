@@ -58,7 +58,7 @@ def compact(text: str) -> str:
     return bare if len(bare) > _SHORT else _SEPARATORS.sub("-", text).strip("-").upper()
 
 
-_RUN = re.compile(r"\d{2,}(?:[ .-]\d{2,})+")
+_RUN = re.compile(r"(?<!\d)\d{2,}+(?:[ .-]\d{2,}+)++")
 _SHORTEST_RUN = 6
 
 

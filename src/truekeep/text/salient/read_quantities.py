@@ -10,6 +10,8 @@ from truekeep.text.salient.model import Kind
 from truekeep.text.salient.read_dates import ago, day_then_month, is_year
 
 _NUMBER = re.compile(r"(-?[\d., ']*\d)(\D*)")
+_MOST_NUMBER_WORDS = 24
+"""Words in one written-out number; a longer run is read as several, since its value would be astronomical."""
 
 
 def number(at: Cursor, place: int) -> int:
@@ -108,7 +110,7 @@ def number_words(at: Cursor, place: int) -> int | None:
     """A row of number words with what stands around it; gives the token after it."""
     values: list[int] = []
     after = place
-    while after < len(at.tokens) and at.tokens[after].kind == "word":
+    while after < len(at.tokens) and at.tokens[after].kind == "word" and len(values) < _MOST_NUMBER_WORDS:
         value = numbers.word_value(at.lower[after], at.language.name)
         joins = values and at.lower[after] in at.language.joiners
         if value is None and not joins:
