@@ -242,7 +242,10 @@ def test_a_crash_right_after_the_key_was_made_heals_itself(home: Path) -> None:
     made = opened(home)
     put(made, "one")
     made.close()
-    opened(home).close()
+    again = opened(home)
+    assert [sealed.row.id for sealed in again.all("memories")] == ["mem_one"]
+    assert again.verify().ok
+    again.close()
 
 
 def test_a_missing_anchor_is_refused(home: Path, ledger: Ledger) -> None:
