@@ -62,7 +62,7 @@ def _parts() -> Iterator[Check]:
 
 
 def _engines(paths: Paths) -> Iterator[Check]:
-    from truekeep.screens.standard import panel  # noqa: PLC0415 - loads the rule engine
+    from truekeep.screens.standard import engine_in_use, panel  # noqa: PLC0415 - loads the rule engine
     from truekeep.stores.keys import choose_cipher  # noqa: PLC0415
 
     yield Check("cipher for new keeps", choose_cipher())
@@ -71,6 +71,9 @@ def _engines(paths: Paths) -> Iterator[Check]:
         yield Check("policy", settings.policy)
         yield Check("channels", ", ".join(sorted(settings.channels)))
         yield Check("screens", panel(paths=paths).digest[:16])
+        count, engine = engine_in_use(paths)
+        yield Check("rule engine", f"{engine}, {count} rules in force")
+        yield Check("embedder", settings.embedder)
     except TruekeepError as error:
         yield Check("settings", str(error), ok=False, hint=error.hint)
 

@@ -15,6 +15,7 @@ from truekeep.errors import UnknownScope
 from truekeep.rules import Engine, Loaded, active
 from truekeep.rules.registry import FILE, read_registry
 from truekeep.screens import default_screens
+from truekeep.screens.hidden import hidden_text
 from truekeep.screens.panel import Panel
 from truekeep.screens.rules import RuleScreen
 from truekeep.types import Finding, Standing
@@ -62,7 +63,15 @@ def panel(scope: str = "strict", paths: Paths | None = None) -> Panel:
 @cache
 def _panel(engine: Engine, scope: str) -> Panel:
     version = hashlib.sha256(f"{__version__}\n{scope}\n{engine.digest}\n{_data_digest()}".encode()).hexdigest()
-    return Panel((RuleScreen(engine, scope), *default_screens()), version)
+    # The relaxed scope is for text that may well be an order, such as a chat: only clear attacks count there.
+    others = default_screens() if scope == "strict" else (hidden_text,)
+    return Panel((RuleScreen(engine, scope), *others), version)
+
+
+def engine_in_use(paths: Paths) -> tuple[int, str]:
+    """How many rules are in force, and which engine looks for all of them at once."""
+    engine = _engine(active(paths.config), paths.cache)
+    return len(engine.rules), str(engine.prefilter)
 
 
 @cache
