@@ -63,7 +63,7 @@ def check_anchor(anchored: Head | None, event: EventRow | None, newest: int) -> 
         raise StoreTampered(
             "The anchor of this keep is missing, so an old copy of the store could not be told from the real one.",
             code="anchor_missing",
-            hint="Restore the key directory, or accept the store as it is: truekeep audit accept --reason ….",
+            hint="Restore the key directory with the anchor in it.",
         )
     if anchored.seq == 0:
         return
@@ -71,13 +71,13 @@ def check_anchor(anchored: Head | None, event: EventRow | None, newest: int) -> 
         raise StoreTampered(
             f"The store was rolled back: it ends at event {newest}, but event {anchored.seq} has happened.",
             code="store_rolled_back",
-            hint="Put the newest copy back, or accept the loss: truekeep audit accept --reason ….",
+            hint="Put the newest copy of the data directory back.",
         )
     if not hmac.compare_digest(event.hash, anchored.hash):
         raise StoreTampered(
             f"The store does not continue the history that was anchored at event {anchored.seq}.",
             code="store_diverged",
-            hint="Put the genuine store back, or accept this one: truekeep audit accept --reason ….",
+            hint="Put the genuine data directory back.",
         )
 
 
