@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from truekeep import Keep
 from truekeep.config import Paths
+from truekeep.rules import Engine, builtin
 from truekeep.stores.files import database_path
 from truekeep.stores.keys import Keyring
 from truekeep.stores.sqlite import connect
@@ -40,8 +41,10 @@ class Clock:
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled rules, for all tests of a run."""
-    return tmp_path_factory.mktemp("cache")
+    """Compiled rules, for all tests of a run; compiled before the first, so that no test is measured meanwhile."""
+    folder = tmp_path_factory.mktemp("cache")
+    Engine(builtin().rules, cache_dir=folder / "truekeep" / "rules").wait()
+    return folder
 
 
 @pytest.fixture(autouse=True)
