@@ -6,6 +6,7 @@ or only audited, in one transaction with its audit event.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from truekeep.policy import Policy, Ruling, decide
 from truekeep.proofs import Proofs
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Entry, Ledger
-from truekeep.stores.records import item_body, memory_body, memory_from, new_id, tombstone_from
+from truekeep.stores.records import item_body, item_from, memory_body, memory_from, new_id, tombstone_from
 from truekeep.text import folded
 from truekeep.types import (
     Approval,
@@ -35,6 +36,7 @@ from truekeep.types import (
 )
 
 FORGOTTEN = "rejected_claim"
+_WORDS = re.compile(r"\w+")
 
 Vector = Any
 """A vector as the embedder made it; the gate only hands it on."""
@@ -129,8 +131,9 @@ class Gate:
         return replace(approved, seq=self._store(entry, approved, vector))
 
     def claim(self, text: str) -> str:
-        """The keyed hash under which a claim's tombstone is kept."""
-        return self._ledger.digest("claim", folded(text))
+        """The keyed hash under which a claim's tombstone is kept: over its words, whatever stands between them."""
+        plain = folded(text)
+        return self._ledger.digest("claim", " ".join(_WORDS.findall(plain)) or plain)
 
     def _judge(self, candidates: Sequence[Candidate]) -> list[_Judged]:
         vectors = self._catalog.vectors(candidates)
@@ -181,10 +184,11 @@ class Gate:
         self, entry: Entry, judged: _Judged, *, target: Memory | None = None, kind: str | None = None
     ) -> Verdict:
         origin, ruling = judged.candidate.origin, judged.ruling
-        tag = open_tag(origin.channel, origin.principal)
+        tag, now = open_tag(origin.channel, origin.principal), self._clock()
+        if self._ledger.count("queue", tag) >= self._settings.queue_per_principal:
+            self._expire(entry, tag, now)
         if self._ledger.count("queue", tag) >= self._settings.queue_per_principal:
             return self._refuse(entry, replace(judged, ruling=_QUEUE_FULL))
-        now = self._clock()
         item = Item(
             id=new_id("rev"),
             kind=kind or ("change" if target else "memory"),
@@ -201,6 +205,18 @@ class Gate:
         self._proofs.note(entry, item.memory.text, item.memory.standing)
         entry.event("memory.held", item=item.id, what=item.kind, code=item.code, target=item.target)
         return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
+
+    def _expire(self, entry: Entry, tag: str, now: datetime) -> None:
+        """Close the items of one source that nobody looked at in time, so that they no longer take up its share."""
+        lapsed = [
+            (sealed, item)
+            for sealed in self._ledger.tagged("queue", tag, self._settings.queue_per_principal)
+            if (item := item_from(sealed)) is not None and item.expires_at <= now
+        ]
+        for sealed, item in lapsed:
+            entry.replace("queue", sealed.row, item_body(replace(item, state="expired")))
+        if lapsed:
+            entry.event("review.expired", items=len(lapsed))
 
     def _change(self, entry: Entry, target: Memory, judged: _Judged) -> Verdict:
         memory = self._replace(entry, target, self._memory(judged), judged.vector)

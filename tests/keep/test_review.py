@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -116,3 +117,29 @@ def test_a_decision_needs_a_person_and_a_reason(keep: Keep, by: str, reason: str
 def test_an_unknown_item_is_a_clear_error(keep: Keep, item_id: str) -> None:
     with pytest.raises(UnknownId):
         keep.review.show(item_id)
+
+
+@pytest.mark.parametrize(
+    "text", ["the office CLOSES at five", "The office closes at five!", "“The office, closes at five”"]
+)
+def test_other_punctuation_does_not_get_a_rejected_claim_past_its_tombstone(keep: Keep, text: str) -> None:
+    keep.review.reject(held(keep), by="eva", reason="wrong")
+    assert keep.remember(text, via="email").code == "rejected_claim_rejected"
+
+
+def test_another_number_is_another_claim(keep: Keep) -> None:
+    keep.review.reject(held(keep, "Room 12 is free."), by="eva", reason="wrong")
+    assert keep.remember("Room 21 is free.", via="web").code == "hearsay_held"
+
+
+def test_expired_items_free_their_sources_share_of_the_queue(home: Path, clock: Clock) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("queue_per_principal = 2\n")
+    with Keep.open("alice", home=home, clock=clock) as keep:
+        codes = [keep.remember(f"Room {number} is free.", via="web").code for number in range(3)]
+        assert codes == ["hearsay_held", "hearsay_held", "queue_full"]
+        clock.advance(days=31)
+        assert keep.remember("Room 9 is free.", via="web").code == "hearsay_held"
+        assert len(keep.review.list()) == 1
+        assert len(keep.review.list("expired")) == 2
+        assert keep.audit.verify().ok
