@@ -23,6 +23,10 @@ TABLES = (
     "marks",
     "tickets",
     "credits",
+    "channels",
+    "exposures",
+    "working",
+    "jobs",
 )
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
