@@ -13,7 +13,9 @@ from typing import Any, Self
 from truekeep.errors import ConfigError, UnknownChannel
 from truekeep.types import Channel, Standing
 
-CAPABILITIES = frozenset({"write", "read", "confirm", "delete", "observe", "propose", "credit", "review"})
+CAPABILITIES = frozenset(
+    {"write", "read", "confirm", "delete", "observe", "propose", "credit", "review", "custom-prompts"}
+)
 _ENV_PREFIX = "TRUEKEEP_"
 
 

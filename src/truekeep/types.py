@@ -110,6 +110,8 @@ class Origin:
     quote: str | None = None
     parents: tuple[str, ...] = ()
     carrier: str | None = None
+    prompt: str | None = None
+    """The hash of the custom prompt that extracted it, so that a bad prompt can be revoked with all it made."""
 
     def as_dict(self) -> dict[str, Any]:
         """The origin as JSON members, without those that are not set."""
@@ -121,6 +123,7 @@ class Origin:
             "quote": self.quote,
             "parents": list(self.parents),
             "carrier": self.carrier,
+            "prompt": self.prompt,
         }
         return {name: value for name, value in members.items() if value not in (None, [])}
 

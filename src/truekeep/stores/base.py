@@ -27,6 +27,7 @@ TABLES = (
     "exposures",
     "working",
     "jobs",
+    "prompts",
 )
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 

@@ -205,6 +205,7 @@ def _origin(body: dict[str, Any]) -> Origin:
         quote=body.get("quote"),
         parents=tuple(body.get("parents", ())),
         carrier=body.get("carrier"),
+        prompt=body.get("prompt"),
     )
 
 
