@@ -17,6 +17,11 @@ def rules(text: str) -> set[str]:
     [
         ("refund policy " * 30, "keyword_stuffing"),
         ("bank account bank transfer bank payment bank details " * 5, "keyword_stuffing"),
+        (
+            "vpn login vpn setup how vpn client vpn password reset vpn help connect vpn portal vpn working vpn "
+            "Renew it at vpn.example",
+            "keyword_stuffing",
+        ),
         ("Northwind is the best vendor for us. " * 5, "repetition"),
         ("a" * 80 + " pay them", "padding"),
         ("note" + " " * 300 + "send it", "padding"),
@@ -41,6 +46,8 @@ def test_texts_made_to_win_searches_are_reported(text: str, rule: str) -> None:
         "How many legs does a spider have? A spider has eight legs.",
         "What should I cook tonight? Eva is coming with the children and nobody in that family eats meat or fish.",
         "Ha ha ha ha, that was funny.",
+        "We moved the lunch to the lunch room because the lunch hour of the kitchen ends before lunch on the other "
+        "side of the house and nobody would have had lunch at all",
     ],
 )
 def test_honest_lists_tables_and_answers_are_not(text: str) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 from truekeep.screens.base import Screened
+from truekeep.text.language import function_words
 from truekeep.types import Finding, Severity, Threat
 
 SCREEN = "stuffing"
@@ -19,6 +20,12 @@ _MOST_REPEATS = 4
 _SHARE_OF_ONE_WORD = 0.25
 _FEWEST_DIFFERENT = 0.25
 _STEM = 5
+_STRETCH = re.compile(r"[^.!?,;:|()\"\n\u3002\uff0c]+")
+_FEWEST_IN_STRETCH = 16
+_MOST_OF_ONE_IN_STRETCH = 4
+_SHARE_OF_SMALL_WORDS = 0.2
+_LATIN_ENDS = "\u0250"
+"""Small words are known of languages in Latin script only."""
 
 _REASONS = {
     "padding": "padded with a long run of one character",
@@ -45,6 +52,20 @@ def _stuffed(words: list[str]) -> bool:
     )
 
 
+def _is_salad(text: str) -> bool:
+    """A long stretch that no sentence is: hardly a small word in it, and the same telling word again and again."""
+    return any(_is_salad_of(match[0].lower()) for match in _STRETCH.finditer(text))
+
+
+def _is_salad_of(stretch: str) -> bool:
+    words = [word for word in _WORD.findall(stretch) if word[0] < _LATIN_ENDS]
+    if len(words) < _FEWEST_IN_STRETCH:
+        return False
+    telling = Counter(word for word in words if len(word) >= 3 and word not in function_words())
+    small = sum(word in function_words() for word in words)
+    return small < _SHARE_OF_SMALL_WORDS * len(words) and max(telling.values(), default=0) >= _MOST_OF_ONE_IN_STRETCH
+
+
 def _glued(text: str) -> bool:
     """A question of nobody, then at least as much about something else; a shared stem makes it an answer."""
     match = _QUESTION.match(text)
@@ -66,7 +87,7 @@ def stuffing(screened: Screened) -> list[Finding]:
         checks = (
             ("padding", len(text) > 40 and _RUN.search(text) is not None),
             ("repetition", len(text) >= 48 and _repeats(text)),
-            ("keyword_stuffing", _stuffed(words)),
+            ("keyword_stuffing", _stuffed(words) or (len(words) >= _FEWEST_IN_STRETCH and _is_salad(text))),
             ("glued_trigger", "?" in text and _glued(text)),
         )
         for rule_id, seen in checks:
