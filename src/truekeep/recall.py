@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from truekeep.catalog import Catalog
 from truekeep.config import Settings
@@ -40,6 +41,8 @@ class Filters:
     channels: frozenset[str] = frozenset()
     since: datetime | None = None
     until: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Names and the values they must have. Whoever wrote the memory wrote them: they narrow, they prove nothing."""
 
     def admit(self, memory: Memory) -> bool:
         """Whether the memory is within all limits."""
@@ -50,6 +53,7 @@ class Filters:
             and (not self.channels or memory.origin.channel in self.channels)
             and (self.since is None or memory.as_of >= self.since)
             and (self.until is None or memory.as_of < self.until)
+            and all(memory.metadata.get(name) == value for name, value in self.metadata.items())
         )
 
 

@@ -130,7 +130,7 @@ def test_a_rejected_text_leaves_only_a_keyed_hash_and_rule_ids(home: Path, keep:
     assert "xylophone" not in str(event.body)
     with intruder(home) as connection:
         tables = ["memories", "history", "queue", "tombstones", "snapshots", "events"]
-        dump = str([connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables])  # noqa: S608
+        dump = str([connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables])
     assert "xylophone" not in dump
 
 
