@@ -10,13 +10,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
-from truekeep.errors import ConfigError, UnknownChannel
-from truekeep.types import Channel, Standing
+from truekeep.errors import ConfigError
+from truekeep.types import MEMBER, Channel, Standing
 
 CAPABILITIES = frozenset(
     {"write", "read", "confirm", "delete", "observe", "propose", "credit", "review", "custom-prompts"}
 )
+MEMBER_CAPABILITIES = frozenset({"write", "confirm", "delete", "read", "observe"})
 _ENV_PREFIX = "TRUEKEEP_"
+_TABLES = frozenset({"channels", "actions"})
+_SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,11 @@ class Settings:
     queue_per_principal: int = 200
     queue_expiry_days: float = 30.0
     busy_seconds: float = 30.0
+    ticket_minutes: float = 15.0
+    credits_per_hour: int = 60
+    hearsay_may_act_by_credit: bool = False
+    actions: Mapping[str, Any] = field(default_factory=dict)
+    """The ``[actions]`` tables as the operator wrote them; the act boundary reads and checks them."""
     channels: Mapping[str, Channel] = field(default_factory=lambda: default_channels())  # noqa: PLW0108 - defined below
 
     @classmethod
@@ -78,27 +86,14 @@ class Settings:
         """Defaults, then ``config.toml``, then ``TRUEKEEP_*`` variables."""
         values = _from_file(config_dir / "config.toml")
         channels = default_channels() | _channels(values.pop("channels", {}))
+        actions = values.pop("actions", {})
         values |= _from_environment()
-        return replace(cls(), **{name: _typed(name, value) for name, value in values.items()}, channels=channels)
+        typed = {name: _typed(name, value) for name, value in values.items()}
+        return replace(cls(), **typed, actions=actions, channels=channels)
 
     def with_policy(self, policy: str) -> Settings:
         """The same settings under another preset."""
         return replace(self, policy=policy)
-
-    def channel(self, name: str) -> Channel:
-        """The channel of that name; ``reviewer:NAME`` always exists and can only review."""
-        if not isinstance(name, str):
-            raise UnknownChannel("The channel must be a string.", hint=_known(self.channels))
-        if name.startswith("reviewer:") and len(name) > len("reviewer:"):
-            return Channel(name, None, frozenset({"review"}))
-        try:
-            return self.channels[name]
-        except KeyError:
-            raise UnknownChannel("No such channel is configured.", hint=_known(self.channels)) from None
-
-
-def _known(channels: Mapping[str, Channel]) -> str:
-    return f"Configured channels: {', '.join(sorted(channels))}. Add others under [channels.NAME] in config.toml."
 
 
 def default_channels() -> dict[str, Channel]:
@@ -116,10 +111,16 @@ def _channels(table: Any) -> dict[str, Channel]:
 def _channel(name: str, entry: Any) -> Channel:
     if not isinstance(entry, dict) or set(entry) - {"standing", "capabilities"}:
         raise ConfigError(f"[channels.{name}] takes 'standing' and 'capabilities' only.")
-    capabilities = frozenset(entry.get("capabilities", ["write"]))
+    is_member = name.startswith(MEMBER)
+    capabilities = frozenset(entry.get("capabilities", MEMBER_CAPABILITIES if is_member else ["write"]))
     if unknown := capabilities - CAPABILITIES:
         raise ConfigError(f"[channels.{name}] has an unknown capability: {', '.join(sorted(map(str, unknown)))}.")
     standing = entry.get("standing")
+    if is_member:
+        # To the member these are the owner's words; to everybody else the rule of influence makes them enrolled.
+        if standing not in (None, "enrolled"):
+            raise ConfigError(f"[channels.{name}] is a member's; its standing is enrolled.")
+        return Channel(name, Standing.OWNER, capabilities)
     if standing is None:
         return Channel(name, None, capabilities)
     try:
@@ -138,20 +139,22 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _from_environment() -> dict[str, Any]:
-    names = {f"{_ENV_PREFIX}{entry.name.upper()}": entry.name for entry in fields(Settings) if entry.name != "channels"}
+    names = {
+        f"{_ENV_PREFIX}{entry.name.upper()}": entry.name for entry in fields(Settings) if entry.name not in _TABLES
+    }
     return {names[variable]: os.environ[variable] for variable in names if variable in os.environ}
 
 
 def _typed(name: str, value: Any) -> Any:
     defaults: dict[str, Any] = {entry.name: entry.default for entry in fields(Settings)}
-    if name not in defaults or name == "channels":
+    if name not in defaults or name in _TABLES:
         raise ConfigError(f"Unknown setting: {name}", hint=f"Settings: {', '.join(sorted(defaults))}.")
     kind = type(defaults[name])
     try:
         if isinstance(value, bool) and kind is not bool:
             raise TypeError
-        typed = kind(value)
-    except (TypeError, ValueError):
+        typed = _SWITCH[str(value).casefold()] if kind is bool else kind(value)
+    except (TypeError, ValueError, KeyError):
         raise ConfigError(f"The setting {name} must be a {kind.__name__}.") from None
     if kind in (int, float) and not 0 <= typed < float("inf"):
         raise ConfigError(f"The setting {name} must be a finite number, zero or more.")

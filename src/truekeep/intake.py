@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from truekeep.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
+from truekeep.channels import Channels
 from truekeep.config import Settings
 from truekeep.errors import InvalidRequest
-from truekeep.origin import own_principal, relays, require, session_name, standing_of
+from truekeep.origin import AGENT, own_principal, relays, require, session_name, standing_of
 from truekeep.principal import principal_of
 from truekeep.sessions import Sessions
-from truekeep.types import Candidate, Channel, Memory, Origin
+from truekeep.types import Candidate, Channel, Memory, Origin, Standing
 
 
 class Fields(TypedDict, total=False):
@@ -38,14 +40,17 @@ class Fields(TypedDict, total=False):
 class Intake:
     """Binds candidates of one keep."""
 
-    def __init__(self, settings: Settings, sessions: Sessions, find: Callable[[str], Memory]) -> None:
+    def __init__(
+        self, settings: Settings, channels: Channels, sessions: Sessions, find: Callable[[str], Memory]
+    ) -> None:
         self._settings = settings
+        self._channels = channels
         self._sessions = sessions
         self._find = find
 
     def candidate(self, text: str, *, via: str, **fields: Unpack[Fields]) -> Candidate:
         """Check everything that was passed, and bind it to its channel."""
-        settings, channel = self._settings, self._settings.channel(via)
+        settings, channel = self._settings, self._channels.get(via)
         require(channel, "write")
         if unknown := set(fields) - Fields.__annotations__.keys():
             raise InvalidRequest(f"{len(unknown)} unknown fields were passed.", hint=f"Fields: {', '.join(_NAMES)}.")
@@ -53,15 +58,22 @@ class Intake:
         if kind not in KINDS:
             raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")
         parents = [self._find(parent) for parent in fields.get("parents", ())]
+        checked = checked_text(text, settings.text_cap)
         origin, relayed = self._origin(channel, parents, fields)
+        state = self._sessions.state(origin.session)
+        standing = standing_of(
+            channel,
+            clean_mediated_session=state.is_clean,
+            relayed=relayed,
+            parents=[memory.standing for memory in parents],
+        )
+        if channel.name == AGENT and not relayed and self._is_quoted(origin, checked):
+            # The owner said it, in this session and in these words; the agent only wrote it down.
+            standing = min((Standing.OWNER, *(memory.standing for memory in parents)))
+            origin = replace(origin, principal=state.member)
         return Candidate(
-            text=checked_text(text, settings.text_cap),
-            standing=standing_of(
-                channel,
-                clean_mediated_session=self._sessions.state(origin.session).is_clean,
-                relayed=relayed,
-                parents=[memory.standing for memory in parents],
-            ),
+            text=checked,
+            standing=standing,
             origin=origin,
             kind=kind,
             topics=checked_words("topics", fields.get("topics", ()), settings),
@@ -70,6 +82,11 @@ class Intake:
             as_of=checked_moment("as_of", fields.get("as_of")),
             expires_at=checked_moment("expires_at", fields.get("expires_at")),
         )
+
+    def _is_quoted(self, origin: Origin, text: str) -> bool:
+        if origin.session is None or origin.quote is None:
+            return False
+        return bool(self._sessions.proof(origin.session, origin.quote, text))
 
     def _origin(self, channel: Channel, parents: list[Memory], fields: Fields) -> tuple[Origin, bool]:
         named = principal_of(channel.name, fields.get("principal"))

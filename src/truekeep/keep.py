@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -12,17 +12,21 @@ from typing import Any, Self, Unpack
 from truekeep.audit import Audit
 from truekeep.candidate import checked_moment, checked_text
 from truekeep.catalog import Catalog
+from truekeep.channels import Channels
 from truekeep.config import Paths, Settings
 from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.exposures import Exposures
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
+from truekeep.influence import InfluencePolicy
+from truekeep.influence import Reader as ForWhom
 from truekeep.intake import Fields, Intake
-from truekeep.origin import keep_name, require, session_name, standing_of
+from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
 from truekeep.policy import preset
 from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
-from truekeep.reading import Reader, is_hearsay
+from truekeep.reading import ANYBODY, Reader, is_hearsay
 from truekeep.recall import Filters, Query, Recall, Recaller
 from truekeep.review import Review, delete
 from truekeep.screens.panel import Screening
@@ -31,7 +35,8 @@ from truekeep.snapshots import Snapshots
 from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict
+from truekeep.transcripts import Transcripts
+from truekeep.types import MEMBER, Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict, utc_text
 
 
 def now() -> datetime:
@@ -58,12 +63,17 @@ class Keep:
         policy = preset(settings.policy)
         self._catalog = catalog
         self._proofs = Proofs(ledger)
-        self._sessions = Sessions(ledger, self._proofs.note, clock)
-        self._intake = Intake(settings, self._sessions, lambda memory_id: memory_from(self._found(memory_id)))
+        self.channels = Channels(ledger, settings, clock)
+        self._sessions = Sessions(ledger, Transcripts(ledger), self._proofs.note, clock)
+        self._exposures = Exposures(ledger, clock)
+        self._intake = Intake(
+            settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
+        )
         self._gate = Gate(ledger, catalog, self._proofs, panel, policy, settings, clock)
-        self._reader = Reader(ledger, self._proofs, panel, policy, clock)
+        rule = InfluencePolicy(settings.hearsay_may_act_by_credit)
+        self._reader = Reader(ledger, self._proofs, panel, policy, rule, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
-        self._snapshots = Snapshots(ledger, self._reader, panel, settings, clock)
+        self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.review = Review(ledger, catalog, self._gate, clock)
         self.audit = Audit(ledger)
 
@@ -128,7 +138,7 @@ class Keep:
 
     def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
         """Forget a memory. People delete; what an agent wants deleted waits for a person."""
-        channel = self.settings.channel(via)
+        channel = self.channels.get(via)
         sealed = self._found(memory_id)
         memory = memory_from(sealed)
         if not channel.may("delete"):
@@ -175,9 +185,10 @@ class Keep:
                 as_of=moment,
                 filters=filters or Filters(),
                 explain=explain,
+                whom=self._whom(session),
             )
         )
-        self._showed(session, (hit.memory for hit in hits if not hit.blocked))
+        self._showed(session, [hit.memory for hit in hits if not hit.blocked], "recall")
         return hits
 
     def get_memories(
@@ -187,27 +198,34 @@ class Keep:
 
         ``after`` is the id of the last memory of the page before.
         """
-        listed = self._reader.listed(after=self._found(after).row.seq if after is not None else 0, limit=limit)
-        self._showed(session, (shown.memory for shown in listed if not shown.blocked))
+        start = self._found(after).row.seq if after is not None else 0
+        listed = self._reader.listed(after=start, limit=limit, whom=self._whom(session))
+        self._showed(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
     def get_memory(self, memory_id: str) -> dict[str, Any]:
         """One memory as a dictionary."""
-        return self._reader.shown(memory_from(self._found(memory_id))).as_dict()
+        access = self._exposures.access(memory_id)
+        shown = self._reader.shown(memory_from(self._found(memory_id))).as_dict()
+        return shown | {"accessed": access.times, "accessed_at": utc_text(access.last) if access.last else None}
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
         """The frozen, fenced text for that session's prompt."""
-        snapshot = self._snapshots.of(session_name(session), refresh=refresh)
+        snapshot = self._snapshots.of(session_name(session), self._whom(session), refresh=refresh)
         if snapshot.shows_hearsay:
             self._sessions.taint(session)
         return snapshot
 
     # Handles
 
-    def session(self, name: str, *, mediated: bool = False) -> Session:
-        """A session of the host program. ``mediated`` declares that it reports everything the agent takes in."""
-        if mediated:
-            self._sessions.declare_mediated(session_name(name))
+    def session(self, name: str, *, mediated: bool = False, member: str | None = None) -> Session:
+        """A session of the host program. ``mediated`` declares that it reports everything the agent takes in.
+
+        In a shared keep ``member`` says for whom it acts.
+        """
+        if member is not None:
+            member = own_principal(self.channels.get(f"{MEMBER}{member}"))
+        self._sessions.begin(session_name(name), mediated=mediated, member=member)
         return Session(self, session_name(name))
 
     def observe(
@@ -221,20 +239,22 @@ class Keep:
         role: str | None = None,
     ) -> None:
         """Report what a session took in. Only the owner's channel makes owner messages; ``role`` is for display."""
-        known = self.settings.channel(channel)
+        known = self.channels.get(channel)
         require(known, "observe" if known.standing is Standing.OWNER else "write")
+        named = principal_of(known.name, principal)
         self._sessions.observe(
             session_name(session),
             known,
             checked_text(text, self.settings.observe_cap),
-            principal=principal_of(known.name, principal),
+            principal=named or own_principal(known),
+            relayed=relays(known, named),
             message=checked_text(message, self.settings.field_cap) if message is not None else None,
             role=checked_text(role, self.settings.field_cap) if role is not None else None,
         )
 
     def bind(self, channel: str, *, session: str | None = None) -> Handle:
         """A handle that can do only what that channel may; this is what agent code is given."""
-        return Handle(self, self.settings.channel(channel), session_name(session) if session is not None else None)
+        return Handle(self, self.channels.get(channel), session_name(session) if session is not None else None)
 
     def reindex(self) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet, batch by batch; yields how many of how many."""
@@ -256,10 +276,19 @@ class Keep:
     ) -> None:
         self.close()
 
-    def _showed(self, session: str | None, memories: Iterable[Memory]) -> None:
-        """What a mediated session was shown counts: hearsay taints it."""
-        if session is not None and any(is_hearsay(memory) for memory in memories):
+    def _whom(self, session: str | None) -> ForWhom:
+        """For whom a session reads: in a shared keep, whose words count as the owner's."""
+        if not self.channels.is_shared():
+            return ANYBODY
+        return ForWhom(principal=self._sessions.state(session).member, is_shared_keep=True)
+
+    def _showed(self, session: str | None, memories: Sequence[Memory], how: str) -> None:
+        """What a session was shown counts: it is an exposure, and hearsay taints a mediated session."""
+        if session is None:
+            return
+        if any(is_hearsay(memory) for memory in memories):
             self._sessions.taint(session_name(session))
+        self._exposures.show(session_name(session), memories, how)
 
     def _found(self, memory_id: str) -> Sealed:
         sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None

@@ -4,7 +4,8 @@ Pure. The rules, in order:
 
 1. a channel has the standing that the operator's configuration gives it; one without a standing cannot write;
 2. what the agent itself writes is ``HEARSAY``, except in a mediated session that has taken in no hearsay yet;
-3. what an enrolled system relays from somebody else is ``HEARSAY``, with the system as its carrier;
+3. what the owner, a member or an enrolled system relays from somebody else is ``HEARSAY``, with the channel as its
+   carrier;
 4. what is derived never stands higher than the lowest of its parents.
 
 No label, type, role, metadata or wording is consulted, so none can be forged.
@@ -16,7 +17,7 @@ import re
 from collections.abc import Iterable
 
 from truekeep.errors import InvalidName, NotAllowed
-from truekeep.types import Channel, Standing
+from truekeep.types import MEMBER, Channel, Standing
 
 AGENT = "agent"
 
@@ -44,13 +45,17 @@ def standing_of(
 
 
 def own_principal(channel: Channel) -> str | None:
-    """An enrolled system speaks for itself; nobody stands behind other channels unless they are named."""
+    """An enrolled system and a member speak for themselves; nobody stands behind other channels unless named."""
+    if channel.name.startswith(MEMBER):
+        return channel.name.removeprefix(MEMBER)
     return channel.name if channel.standing is Standing.ENROLLED and channel.name != AGENT else None
 
 
 def relays(channel: Channel, principal: str | None) -> bool:
-    """Whether an enrolled system passes on somebody else's words: it vouches only for its own fields."""
-    return principal is not None and channel.standing is Standing.ENROLLED and principal != channel.name
+    """Whether a channel passes on somebody else's words: it vouches only for its own."""
+    if principal is None or channel.standing is Standing.HEARSAY:
+        return False
+    return principal != own_principal(channel)
 
 
 def require(channel: Channel, capability: str) -> None:

@@ -17,6 +17,7 @@ from truekeep.influence import (
     corroboration,
     hearsay_marks,
     same_claim,
+    standing_for,
 )
 from truekeep.origin import AGENT
 from truekeep.stores.audit import Touched
@@ -40,7 +41,8 @@ class Proofs:
 
     def facts(self, memory: Memory, reader: Reader) -> MemoryFacts:
         """All that the rule of influence may know about a memory that no rule in force blocks."""
-        enrolled = memory.standing is Standing.ENROLLED and memory.approval is None
+        standing = standing_for(memory.standing, memory.origin.principal, reader)
+        enrolled = standing is Standing.ENROLLED and memory.approval is None
         return MemoryFacts(
             standing=memory.standing,
             principal=memory.origin.principal,
@@ -52,7 +54,7 @@ class Proofs:
             approval=memory.approval,
             repeats_hearsay=enrolled and self._repeats_hearsay(memory.text),
             corroboration=self._witnesses(memory, reader) if enrolled else _NO_WITNESS,
-            credits=self.credits(memory.id) if memory.standing is not Standing.OWNER else _NO_CREDIT,
+            credits=self.credits(memory.id) if standing is not Standing.OWNER else _NO_CREDIT,
         )
 
     def tag(self, memory: Memory) -> str:

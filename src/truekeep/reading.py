@@ -9,8 +9,8 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import fields_of
+from truekeep.influence import InfluencePolicy, may_act
 from truekeep.influence import Reader as ForWhom
-from truekeep.influence import may_act
 from truekeep.policy import Policy, blocking
 from truekeep.proofs import Proofs
 from truekeep.screens.panel import Panel, Screening
@@ -19,7 +19,8 @@ from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing, utc_text
 
 UNVERIFIED = "unverified_record"
-READER = ForWhom()
+ANYBODY = ForWhom()
+"""The reader of a keep that is nobody's but its owner's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,30 +72,39 @@ class Reader:
     """Reads the memories of one keep."""
 
     def __init__(
-        self, ledger: Ledger, proofs: Proofs, panel: Screening, policy: Policy, clock: Callable[[], datetime]
+        self,
+        ledger: Ledger,
+        proofs: Proofs,
+        panel: Screening,
+        policy: Policy,
+        rule: InfluencePolicy,
+        clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._proofs = proofs
         self._panel = panel
         self._policy = policy
+        self._rule = rule
         self._clock = clock
         self._judged: dict[tuple[str, int, str], tuple[str, ...]] = {}
 
-    def shown(self, memory: Memory, now: datetime | None = None, panel: Panel | None = None) -> Shown:
+    def shown(
+        self, memory: Memory, now: datetime | None = None, panel: Panel | None = None, whom: ForWhom = ANYBODY
+    ) -> Shown:
         """What a reader gets to see of a memory under the rules in force."""
         blocked = self.block_reason(memory, panel)
         if blocked:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
             return Shown(memory, text, blocked, may_act=False, why=why)
-        influence = may_act(self._proofs.facts(memory, READER), READER, now or self._clock())
+        influence = may_act(self._proofs.facts(memory, whom), whom, now or self._clock(), self._rule)
         return Shown(memory, fence.sanitised(memory.text), (), influence.may_act, influence.why)
 
-    def listed(self, *, after: int = 0, limit: int | None = None) -> list[Shown]:
+    def listed(self, *, after: int = 0, limit: int | None = None, whom: ForWhom = ANYBODY) -> list[Shown]:
         """Memories in the order in which they were stored; expired ones are left out."""
         now, panel = self._clock(), self._panel.current()
         memories = map(memory_from, self._ledger.all("memories", after=after, limit=limit))
-        return [self.shown(memory, now, panel) for memory in memories if not is_expired(memory, now)]
+        return [self.shown(memory, now, panel, whom) for memory in memories if not is_expired(memory, now)]
 
     def block_reason(self, memory: Memory, panel: Panel | None = None) -> tuple[str, ...]:
         """The rule ids that block a memory now; what today's screens already passed at writing is not run again."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from truekeep.catalog import Catalog
 from truekeep.config import Settings
-from truekeep.reading import Reader, Shown, is_expired
+from truekeep.influence import Reader as ForWhom
+from truekeep.reading import ANYBODY, Reader, Shown, is_expired
 from truekeep.search import Hit
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
@@ -70,6 +71,7 @@ class Query:
     as_of: datetime | None = None
     filters: Filters = Filters()
     explain: bool = False
+    whom: ForWhom = ANYBODY
 
 
 class Recaller:
@@ -126,7 +128,7 @@ class Recaller:
             if flood.is_full and self._catalog.is_hearsay(memory.seq):
                 withheld["flood_cap"] += 1
                 continue
-            yield _Proposal(score, self._reader.shown(memory, query.now), hit.explain)
+            yield _Proposal(score, self._reader.shown(memory, query.now, whom=query.whom), hit.explain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,32 @@
 """Sessions: what a conversation took in, and whether what the agent writes in it may stand above hearsay.
 
 A session is mediated when the host declared, at its start, that it reports everything the agent takes in. It is
-clean until the first hearsay comes in: by observation, or by a recall, list or snapshot that showed some. Neither can
-be taken back.
+clean until the first hearsay comes in: by observation, by a paste in a message of the owner's, or by a recall, list or
+snapshot that showed some. Neither can be taken back.
+
+What of an owner's message is pasted is decided when it comes in, from what the session had seen until then, and stored
+with it: a page that repeats the owner's words later takes nothing away from them.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
+from truekeep.errors import InvalidRequest
+from truekeep.quote import OwnerMessage, Parts, Proof, prove_quote, split_paste
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import new_id
-from truekeep.types import Channel, Standing, utc_moment, utc_text
+from truekeep.transcripts import Observation, Transcripts, observations
+from truekeep.types import Channel, Standing
 
 _SHOWN = "It was shown hearsay from memory."
+_PASTED = "The owner pasted text into a message."
+_SHORT_QUOTATION = 60
+_ALL = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +35,8 @@ class SessionState:
 
     is_mediated: bool = False
     taint: str = ""
+    member: str | None = None
+    """In a shared keep, for whom the session acts."""
 
     @property
     def is_clean(self) -> bool:
@@ -32,42 +44,35 @@ class SessionState:
         return self.is_mediated and not self.taint
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """One text that a session took in, and over which channel."""
-
-    id: str
-    session: str
-    channel: str
-    standing: Standing
-    text: str
-    at: datetime
-    principal: str | None = None
-    message: str | None = None
-    role: str | None = None
-    """For display only: it grants nothing."""
-
-
 class Sessions:
     """The sessions of one keep."""
 
     def __init__(
-        self, ledger: Ledger, note: Callable[[Entry, str, Standing], None], clock: Callable[[], datetime]
+        self,
+        ledger: Ledger,
+        transcripts: Transcripts,
+        note: Callable[[Entry, str, Standing], None],
+        clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
+        self._transcripts = transcripts
         self._note = note
         self._clock = clock
 
-    def declare_mediated(self, name: str) -> None:
-        """The host reports everything in this session. Counts only before anything happened in it."""
-        if self._ledger.get("sessions", name) is not None:
+    def begin(self, name: str, *, mediated: bool, member: str | None = None) -> None:
+        """Declare what the host knows of a session. ``mediated`` counts only before anything happened in it."""
+        if not (mediated or member):
             return
-        with self._ledger.writing() as entry:
-            if self._ledger.get("sessions", name) is None:
+        with self._ledger.writing() if self._ledger.get("sessions", name) is None else nullcontext() as entry:
+            if entry is not None and self._ledger.get("sessions", name) is None:
                 started = self._ledger.count("observations", name) > 0
-                taint = "It was declared mediated only after it had begun." if started else ""
-                entry.put("sessions", name, {"v": 1, "mediated": True, "taint": taint})
-                entry.event("session.mediated", session=name, clean=not taint)
+                taint = "It was declared mediated only after it had begun." if started and mediated else ""
+                entry.put("sessions", name, {"v": 1, "mediated": mediated, "taint": taint, "member": member})
+                entry.event("session.begun", session=name, mediated=mediated, member=member, clean=not taint)
+        if self.state(name).member != member:
+            raise InvalidRequest(
+                "This session acts for somebody else.", code="another_member", hint="Begin a session of its own."
+            )
 
     def state(self, name: str | None) -> SessionState:
         """What is known of a session; one that was never declared, or whose row was altered, is not mediated."""
@@ -75,7 +80,7 @@ class Sessions:
         if sealed is None or not sealed.verified:
             return SessionState()
         body = json.loads(sealed.row.body)
-        return SessionState(body["mediated"], body["taint"])
+        return SessionState(body["mediated"], body["taint"], body["member"])
 
     def observe(
         self,
@@ -86,60 +91,62 @@ class Sessions:
         principal: str | None = None,
         message: str | None = None,
         role: str | None = None,
+        relayed: bool = False,
     ) -> Observation:
         """Record what a session took in. Anything but the owner's and enrolled words taints it."""
-        standing = Standing.HEARSAY if channel.standing is None else channel.standing
+        standing = Standing.HEARSAY if channel.standing is None or relayed else channel.standing
+        is_owners = standing is Standing.OWNER
+        parts = split_paste(text, self._transcripts.of(session).seen) if is_owners else Parts("")
         seen = Observation(
-            new_id("obs"), session, channel.name, standing, text, self._clock(), principal, message, role
+            id=new_id("obs"),
+            session=session,
+            channel=channel.name,
+            standing=standing,
+            text=text,
+            at=self._clock(),
+            principal=principal,
+            message=message,
+            role=role,
+            own=parts.own,
+            pasted=parts.pasted,
         )
         with self._ledger.writing() as entry:
-            entry.put("observations", seen.id, _body(seen), tag=session)
-            self._note(entry, text, standing)
+            entry.put("observations", seen.id, seen.as_body(), tag=session)
+            for told, stands in seen.told():
+                self._note(entry, told, stands)
             entry.event("session.observed", session=session, observation=seen.id, channel=channel.name)
-        if standing is Standing.HEARSAY:
-            self.taint(session, f"It took in text over the channel '{channel.name}'.")
+            if standing is Standing.HEARSAY:
+                self._taint(entry, session, f"It took in text over the channel '{channel.name}'.")
+            elif _is_foreign(parts):
+                self._taint(entry, session, _PASTED)
         return seen
 
     def taint(self, name: str, why: str = _SHOWN) -> None:
         """From here on what the agent writes in this session is hearsay. Only mediated sessions need to know."""
-        if not self.state(name).is_clean:
-            return
-        with self._ledger.writing() as entry:
-            sealed = self._ledger.get("sessions", name)
-            if sealed is not None:
-                entry.replace("sessions", sealed.row, {"v": 1, "mediated": True, "taint": why})
-                entry.event("session.tainted", session=name, why=why)
+        if self.state(name).is_clean:
+            with self._ledger.writing() as entry:
+                self._taint(entry, name, why)
 
     def observations(self, session: str) -> list[Observation]:
         """Everything a session took in, in order; altered rows are left out, and cannot prove anything."""
-        found = self._ledger.tagged("observations", session, limit=-1)
-        return [_observation(sealed.row.id, str(sealed.row.body)) for sealed in found if sealed.verified]
+        return observations(self._ledger.tagged("observations", session, _ALL))
+
+    def proof(self, session: str, quote: str, text: str, *, speaker: str | None = None) -> Proof:
+        """Whether the quote proves that the owner said, in this session, what the text says."""
+        said = self._transcripts.of(session, self.state(session).member).owners
+        proof = prove_quote(quote, text, [OwnerMessage(one.own, one.at) for one in said], speaker=speaker)
+        words = " ".join(quote.split())
+        if proof.code == "quote_not_found" and any(words in " ".join(one.text.split()) for one in said):
+            return Proof(False, "quote_is_paste", "The quote stands in something you pasted, not in your words.")
+        return proof
+
+    def _taint(self, entry: Entry, name: str, why: str) -> None:
+        state, sealed = self.state(name), self._ledger.get("sessions", name)
+        if state.is_clean and sealed is not None:
+            entry.replace("sessions", sealed.row, {"v": 1, "mediated": True, "taint": why, "member": state.member})
+            entry.event("session.tainted", session=name, why=why)
 
 
-def _body(seen: Observation) -> dict[str, str | int | None]:
-    return {
-        "v": 1,
-        "session": seen.session,
-        "channel": seen.channel,
-        "standing": seen.standing.label,
-        "text": seen.text,
-        "at": utc_text(seen.at),
-        "principal": seen.principal,
-        "message": seen.message,
-        "role": seen.role,
-    }
-
-
-def _observation(row_id: str, text: str) -> Observation:
-    body = json.loads(text)
-    return Observation(
-        id=row_id,
-        session=body["session"],
-        channel=body["channel"],
-        standing=Standing[body["standing"].upper()],
-        text=body["text"],
-        at=utc_moment(body["at"]),
-        principal=body["principal"],
-        message=body["message"],
-        role=body["role"],
-    )
+def _is_foreign(parts: Parts) -> bool:
+    """Whether there is more to the paste than a few words between quotation marks."""
+    return parts.signs not in ((), ("quotation",)) or any(len(part) > _SHORT_QUOTATION for part in parts.pasted)

@@ -10,6 +10,8 @@ from datetime import datetime
 from truekeep import fence
 from truekeep.config import Settings
 from truekeep.errors import StoreTampered
+from truekeep.exposures import Exposures
+from truekeep.influence import Reader as ForWhom
 from truekeep.reading import Reader, Shown, is_hearsay
 from truekeep.screens.panel import Screening
 from truekeep.stores.ledger import Ledger, Sealed
@@ -25,16 +27,18 @@ class Snapshots:
         ledger: Ledger,
         reader: Reader,
         panel: Screening,
+        exposures: Exposures,
         settings: Settings,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._reader = reader
         self._panel = panel
+        self._exposures = exposures
         self._settings = settings
         self._clock = clock
 
-    def of(self, session: str, *, refresh: bool = False) -> Snapshot:
+    def of(self, session: str, whom: ForWhom, *, refresh: bool = False) -> Snapshot:
         """The session's snapshot; made when there is none yet, made anew only on request."""
         sealed = self._ledger.get("snapshots", session)
         if sealed is not None and not refresh:
@@ -44,12 +48,14 @@ class Snapshots:
             sealed = self._ledger.get("snapshots", session)
             if sealed is not None and not refresh:
                 return self._stored(sealed)
-            snapshot, ids = self._build(session)
+            shown = self._chosen(whom)
+            snapshot, ids = self._build(session, shown), [one.memory.id for one in shown]
             if sealed is None:
                 entry.put("snapshots", session, snapshot_body(snapshot, ids))
             else:
                 entry.replace("snapshots", sealed.row, snapshot_body(snapshot, ids))
             entry.event("snapshot.frozen", session=session, digest=snapshot.digest, memories=len(ids))
+            self._exposures.show(session, [one.memory for one in shown if not one.blocked], "snapshot", entry)
         return snapshot
 
     def _stored(self, sealed: Sealed) -> Snapshot:
@@ -62,18 +68,16 @@ class Snapshots:
         snapshot, ids = snapshot_from(sealed)
         return replace(snapshot, stale=self._is_stale(snapshot, ids))
 
-    def _build(self, session: str) -> tuple[Snapshot, list[str]]:
-        shown = self._chosen()
+    def _build(self, session: str, shown: list[Shown]) -> Snapshot:
         lines = [fence.line(one.text, as_of=one.memory.as_of, origin=one.origin, may_act=one.may_act) for one in shown]
         text = fence.fenced(lines)
         digest = hashlib.sha256(f"{self._panel.digest}\n{text}".encode()).hexdigest()
         hearsay = any(is_hearsay(one.memory) and not one.blocked for one in shown)
-        snapshot = Snapshot(session, text, digest, self._panel.digest, self._clock(), shows_hearsay=hearsay)
-        return snapshot, [one.memory.id for one in shown]
+        return Snapshot(session, text, digest, self._panel.digest, self._clock(), shows_hearsay=hearsay)
 
-    def _chosen(self) -> list[Shown]:
+    def _chosen(self, whom: ForWhom) -> list[Shown]:
         """What fits into a snapshot: what may act first, so that nothing else can push it out."""
-        listed = self._reader.listed()
+        listed = self._reader.listed(whom=whom)
         cap = self._settings.snapshot_cap
         acting = [shown for shown in listed if shown.may_act][-cap:]
         others = [shown for shown in listed if not shown.may_act]

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+MEMBER = "member:"
+"""How the channel of a person in a shared keep is named: ``member:eva``."""
 
 
 class Standing(IntEnum):

@@ -29,12 +29,12 @@ from truekeep.types import (
     utc_text,
 )
 
-_ID = re.compile(r"(mem|rev|obs)_[0-9a-f]{20}", re.ASCII)
+_ID = re.compile(r"(mem|rev|obs|exp|tkt)_[0-9a-f]{20}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def new_id(prefix: str) -> str:
-    """A fresh id: ``mem_…`` for memories, ``rev_…`` for review items, ``obs_…`` for observations."""
+    """A fresh id: ``mem_…`` for memories, ``rev_…`` for review items, ``obs_…`` for observations, and so on."""
     return f"{prefix}_{secrets.token_hex(10)}"
 
 

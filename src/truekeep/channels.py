@@ -1,0 +1,158 @@
+"""Channels: the authenticated ways into one keep. The operator's settings, and what was enrolled or retired here.
+
+What a person enrols in a keep is a sealed row with who and why. Retiring a channel closes the way in; what it said
+before stays, and is taken back with ``revoke``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from truekeep.candidate import checked_text
+from truekeep.config import CAPABILITIES, MEMBER_CAPABILITIES, Settings, default_channels
+from truekeep.errors import InvalidName, InvalidRequest, NotAllowed, UnknownChannel
+from truekeep.origin import person_name
+from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.types import MEMBER, Channel, Standing, utc_text
+
+_NAME = re.compile(rf"(?:{MEMBER})?[a-z0-9][a-z0-9_.-]{{0,59}}", re.ASCII)
+_REASON_CAP = 2_000
+_REVIEWER = "reviewer:"
+_OF_SYSTEMS = frozenset({"write"})
+_NEVER_ENROLLED = frozenset({"credit", "review"})
+
+
+class Channels:
+    """The channels of one keep."""
+
+    def __init__(self, ledger: Ledger, settings: Settings, clock: Callable[[], datetime]) -> None:
+        self._ledger = ledger
+        self._settings = settings
+        self._clock = clock
+
+    def get(self, name: str) -> Channel:
+        """The channel of that name; ``reviewer:NAME`` always exists and can only review."""
+        if not isinstance(name, str):
+            raise UnknownChannel("The channel must be a string.", hint=self._known())
+        if name.startswith(_REVIEWER) and len(name) > len(_REVIEWER):
+            return Channel(name, None, frozenset({"review"}))
+        sealed = self._ledger.get("channels", name)
+        found = self._enrolled(sealed) if sealed else self._settings.channels.get(name)
+        if found is None:
+            raise UnknownChannel("No such channel is configured.", hint=self._known())
+        return found
+
+    def is_shared(self) -> bool:
+        """Whether several members share the keep, so that OWNER is relative to the reader."""
+        if any(name.startswith(MEMBER) for name in self._settings.channels):
+            return True
+        own = self._ledger.all("channels") if self._ledger.count("channels") else []
+        return any(sealed.row.id.startswith(MEMBER) for sealed in own)
+
+    def list(self) -> list[dict[str, Any]]:
+        """Every channel with its standing, its capabilities and where it was set up."""
+        own = {sealed.row.id: sealed for sealed in self._ledger.all("channels")}
+        built_in = default_channels()
+        listed = [
+            _entry(channel, "built in" if built_in.get(name) == channel else "settings")
+            for name, channel in self._settings.channels.items()
+            if name not in own
+        ]
+        listed += [self._own_entry(sealed) for sealed in own.values()]
+        return sorted(listed, key=lambda entry: str(entry["name"]))
+
+    def enrol(self, name: str, *, by: str, reason: str, capabilities: Iterable[str] | None = None) -> Channel:
+        """Let a system, or with ``member:NAME`` a person of a shared keep, write over a channel of its own."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or name.startswith(_REVIEWER):
+            raise InvalidName(
+                "The channel's name cannot be used.",
+                code="invalid_channel_name",
+                hint="Use 1 to 60 small letters, digits, '.', '-' or '_'; 'member:NAME' for a person.",
+            )
+        if name in default_channels():
+            raise InvalidRequest("A channel that every keep has cannot be enrolled anew.", code="built_in_channel")
+        is_member = name.startswith(MEMBER)
+        given = (
+            frozenset(capabilities) if capabilities is not None else MEMBER_CAPABILITIES if is_member else _OF_SYSTEMS
+        )
+        if unknown := given - CAPABILITIES:
+            raise InvalidRequest(
+                f"{len(unknown)} unknown capabilities were given.",
+                code="unknown_capability",
+                hint=f"Capabilities: {', '.join(sorted(CAPABILITIES))}.",
+            )
+        if given & _NEVER_ENROLLED:
+            raise InvalidRequest(
+                "A channel that writes can neither credit nor review.",
+                code="capability_conflict",
+                hint="Set up a channel without a standing in config.toml for that.",
+            )
+        channel = Channel(name, Standing.OWNER if is_member else Standing.ENROLLED, given)
+        self._write(channel, "enrolled", by, reason)
+        return channel
+
+    def retire(self, name: str, *, by: str, reason: str) -> None:
+        """Close a way in. What came over it stays as it is."""
+        self._write(self.get(name), "retired", by, reason)
+
+    def _write(self, channel: Channel, state: str, by: str, reason: str) -> None:
+        body = {
+            "v": 1,
+            "state": state,
+            "standing": channel.standing.label if channel.standing is not None else None,
+            "capabilities": sorted(channel.capabilities),
+            "by": person_name(by),
+            "reason": checked_text(reason, _REASON_CAP),
+            "at": utc_text(self._clock()),
+        }
+        with self._ledger.writing() as entry:
+            known = self._ledger.get("channels", channel.name)
+            if known is None:
+                entry.put("channels", channel.name, body)
+            else:
+                entry.replace("channels", known.row, body)
+            entry.event(f"channel.{state}", channel=channel.name, by=by, reason=reason)
+
+    def _enrolled(self, sealed: Sealed) -> Channel:
+        if not sealed.verified:
+            raise NotAllowed(
+                "This channel's enrolment was altered, so nothing comes in over it.",
+                code="channel_unverified",
+                hint="Enrol or retire it again; 'truekeep audit verify' shows what else was altered.",
+            )
+        body = json.loads(sealed.row.body)
+        if body["state"] == "retired":
+            raise NotAllowed(
+                "This channel was retired.",
+                code="channel_retired",
+                hint="Enrol it again with 'truekeep channels enrol'.",
+            )
+        standing = Standing[body["standing"].upper()] if body["standing"] else None
+        return Channel(sealed.row.id, standing, frozenset(body["capabilities"]))
+
+    def _own_entry(self, sealed: Sealed) -> dict[str, Any]:
+        if not sealed.verified:
+            name = sealed.row.id if _NAME.fullmatch(sealed.row.id) else f"row-{sealed.row.seq}"
+            return _entry(Channel(name, None, frozenset()), "altered")
+        body = json.loads(sealed.row.body)
+        standing = Standing[body["standing"].upper()] if body["standing"] else None
+        channel = Channel(sealed.row.id, standing, frozenset(body["capabilities"]))
+        return _entry(channel, body["state"]) | {"by": body["by"], "reason": body["reason"], "at": body["at"]}
+
+    def _known(self) -> str:
+        names = sorted({*self._settings.channels, *(sealed.row.id for sealed in self._ledger.all("channels"))})
+        listed = ", ".join(name for name in names if _NAME.fullmatch(name))
+        return f"Channels: {listed}. Add others with 'truekeep channels enrol' or under [channels.NAME] in config.toml."
+
+
+def _entry(channel: Channel, state: str) -> dict[str, Any]:
+    return {
+        "name": channel.name,
+        "standing": channel.standing.label if channel.standing is not None else None,
+        "capabilities": sorted(channel.capabilities),
+        "state": state,
+    }
