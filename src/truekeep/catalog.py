@@ -1,6 +1,6 @@
 """The catalogue: what recall searches. Index cards and vectors of one keep, following every write of any process.
 
-A card is a sealed row beside its memory. A memory whose card is missing or altered is described anew from its
+A card is part of its memory's sealed row. A memory whose card is missing or altered is described anew from its
 verified text, so that a doctored index can hide nothing; and hits are only proposals, which the reader verifies.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import struct
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from truekeep.search import Entry as IndexEntry
 from truekeep.search import Hit, Index, describe, pack, passage
 from truekeep.stores.audit import Touched
 from truekeep.stores.base import Row
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.types import Candidate, Memory, Standing
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_LENGTH = struct.Struct("<I")
+_LENGTHS = struct.Struct("<II")
 _SCREENED_MODEL = "all-MiniLM-L6-v2"
 _log = logging.getLogger("truekeep.catalog")
 
@@ -65,23 +65,18 @@ class Catalog:
         """Whether the vectors are of the model that the learned screen was trained on."""
         return self._embedder is not None and self._embedder.model_id.startswith(_SCREENED_MODEL)
 
-    def file(self, entry: Entry, memory: Memory, seq: int, vector: NDArray[np.float32] | None) -> None:
-        """Write the card of a memory, inside the writer's transaction."""
+    def card(self, memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
+        """The index card to store with a memory: what its text says, and its vector with the model that made it."""
         model = self._embedder.model_id if self._embedder and vector is not None else ""
-        entry.put("cards", memory.id, _body(memory, vector), model, seq=seq)
-
-    def discard(self, entry: Entry, seq: int) -> None:
-        """Remove the card of a memory, inside the writer's transaction."""
-        for sealed in self._ledger.at("cards", [seq]).values():
-            entry.remove("cards", sealed.row)
+        return _packed(_describe(memory), model, vector)
 
     def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
         embedder = self._ready()
         if embedder is None:
             raise EmbedderError(self.degraded or "There is no embedder to index with.")
-        known = {row.seq: row.tag for row in self._ledger.current("cards")}
-        places = [row.seq for row in self._ledger.current("memories") if known.get(row.seq) != embedder.model_id]
+        model = embedder.model_id.encode()
+        places = [row.seq for row in self._ledger.current("memories") if _unpacked(row.card)[1] != model]
         for start in range(0, len(places), batch):
             chosen = places[start : start + batch]
             self._reembed(embedder, chosen)
@@ -89,12 +84,11 @@ class Catalog:
 
     def _reembed(self, embedder: Embedder, places: Sequence[int]) -> None:
         with self._ledger.writing() as entry:
-            found = self._ledger.at("memories", places)
-            memories = [memory_from(sealed) for sealed in found.values() if sealed.verified]
+            rows = list(self._ledger.current("memories", places))
+            memories = [memory_from(Sealed(row, verified=True)) for row in rows]
             vectors = embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
-            for memory, vector in zip(memories, vectors, strict=True):
-                self.discard(entry, memory.seq)
-                self.file(entry, memory, memory.seq, vector)
+            for row, memory, vector in zip(rows, memories, vectors, strict=True):
+                entry.attach("memories", row, self.card(memory, vector))
             entry.event("memories.reindexed", model=embedder.model_id, count=len(memories))
 
     # Finding
@@ -147,7 +141,7 @@ class Catalog:
 
     def _note(self, changed: Sequence[Touched]) -> None:
         if self._index is not None:
-            places = {seq for table, seq, _ in changed if table in ("memories", "cards")}
+            places = {seq for table, seq, _ in changed if table == "memories"}
             with self._lock:
                 self._dirty |= places
 
@@ -155,21 +149,20 @@ class Catalog:
         if self._index is None:
             embedder = self._ready()
             self._index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
-            self._take_in(self._ledger.current("memories"), self._ledger.current("cards"))
+            self._take_in(self._ledger.current("memories"))
         elif self._dirty:
             places, self._dirty = sorted(self._dirty), set()
-            memories = _verified(self._ledger.at("memories", places))
-            if gone := [seq for seq in places if seq not in memories]:
+            memories = list(self._ledger.current("memories", places))
+            if gone := set(places).difference(row.seq for row in memories):
                 self._index.remove(gone)
             for seq in places:
                 self._standings.pop(seq, None)
-            self._take_in(memories.values(), _verified(self._ledger.at("cards", places)).values(), places)
+            self._take_in(memories, places)
         return self._index
 
-    def _take_in(self, memories: Iterable[Row], cards: Iterable[Row], places: Sequence[int] | None = None) -> None:
-        entries = list(self._entries(memories, {row.seq: row for row in cards}))
+    def _take_in(self, memories: Iterable[Row], places: Sequence[int] | None = None) -> None:
         if self._index is not None:
-            self._index.load(entries)
+            self._index.load(self._entries(memories))
         self._note_acting(places)
 
     def _note_acting(self, places: Sequence[int] | None) -> None:
@@ -182,20 +175,14 @@ class Catalog:
             found = np.union1d(np.setdiff1d(self._acting, np.array(places, dtype=np.int64)), found)
         self._acting = found
 
-    def _entries(self, memories: Iterable[Row], cards: dict[int, Row]) -> Iterator[IndexEntry]:
-        model = self._index.model_id if self._index else None
+    def _entries(self, memories: Iterable[Row]) -> Iterator[IndexEntry]:
+        model = self._index.model_id.encode() if self._index and self._index.model_id else None
         for row in memories:
-            card = cards.get(row.seq)
             self._standings[row.seq] = row.tag
-            if card is None or card.id != row.id:
-                yield IndexEntry(row.seq, _describe(memory_from(Sealed(row, verified=True))))
-                continue
-            described, vector = _unpacked(card.body)
-            yield IndexEntry(row.seq, described, vector if card.tag == model else None)
-
-
-def _verified(found: Mapping[int, Sealed]) -> dict[int, Row]:
-    return {seq: sealed.row for seq, sealed in found.items() if sealed.verified}
+            described, made_by, vector = _unpacked(row.card)
+            if not described:
+                described = _describe(memory_from(Sealed(row, verified=True)))
+            yield IndexEntry(row.seq, described, vector if made_by == model else None)
 
 
 def may_be_acting(tag: str) -> bool:
@@ -215,14 +202,16 @@ def _speaker(memory: Candidate | Memory) -> str | None:
     return speaker if isinstance(speaker, str) else None
 
 
-def _body(memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
-    card = _describe(memory)
-    return _LENGTH.pack(len(card)) + card + (pack(vector) if vector is not None else b"")
+def _packed(described: bytes, model: str, vector: NDArray[np.float32] | None) -> bytes:
+    made_by = model.encode()
+    head = _LENGTHS.pack(len(described), len(made_by))
+    return head + described + made_by + (pack(vector) if vector is not None else b"")
 
 
-def _unpacked(body: str | bytes) -> tuple[bytes, bytes | None]:
-    if not isinstance(body, bytes) or len(body) < _LENGTH.size:
-        return b"", None
-    (length,) = _LENGTH.unpack_from(body)
-    card, vector = body[_LENGTH.size : _LENGTH.size + length], body[_LENGTH.size + length :]
-    return card, vector or None
+def _unpacked(card: bytes | None) -> tuple[bytes, bytes, bytes]:
+    """What the text says, the model and its vector; all empty for a card that is not there."""
+    if card is None or len(card) < _LENGTHS.size:
+        return b"", b"", b""
+    said, made_by = _LENGTHS.unpack_from(card)
+    end = _LENGTHS.size + said
+    return card[_LENGTHS.size : end], card[end : end + made_by], card[end + made_by :]

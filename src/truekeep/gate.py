@@ -231,15 +231,13 @@ class Gate:
             raise UnknownId("The memory that was to be changed is gone.")
         newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq)
         retire(entry, target, "changed")
-        entry.replace("memories", sealed.row, memory_body(newer), self._proofs.tag(newer))
-        self._catalog.discard(entry, target.seq)
-        self._catalog.file(entry, newer, target.seq, vector)
+        card = self._catalog.card(newer, vector)
+        entry.replace("memories", sealed.row, memory_body(newer), self._proofs.tag(newer), card=card)
         return newer
 
     def _store(self, entry: Entry, memory: Memory, vector: Vector | None) -> int:
-        seq = entry.put("memories", memory.id, memory_body(memory), self._proofs.tag(memory))
-        self._catalog.file(entry, memory, seq, vector)
-        return seq
+        card = self._catalog.card(memory, vector)
+        return entry.put("memories", memory.id, memory_body(memory), self._proofs.tag(memory), card=card)
 
     def _memory(self, judged: _Judged) -> Memory:
         candidate, now = judged.candidate, self._clock()

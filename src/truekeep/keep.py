@@ -74,7 +74,7 @@ class Keep:
         self._reader = Reader(ledger, self._proofs, panel, policy, rule, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
-        self.review = Review(ledger, catalog, self._gate, clock)
+        self.review = Review(ledger, self._gate, clock)
         self.audit = Audit(ledger)
 
     @classmethod
@@ -146,7 +146,7 @@ class Keep:
             proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
             return self._gate.propose_deletion(memory, proposal)
         with self._ledger.writing() as entry:
-            delete(entry, self._catalog, sealed)
+            delete(entry, sealed)
             if memory.verified:
                 self.review.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
             entry.event("memory.deleted", memory=memory.id, by=channel.name, verified=memory.verified)

@@ -9,7 +9,6 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import checked_moment, checked_text
-from truekeep.catalog import Catalog
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate, retire
 from truekeep.origin import person_name
@@ -24,9 +23,8 @@ _REASON_CAP = 2_000
 class Review:
     """The review queue of one keep."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, gate: Gate, clock: Callable[[], datetime]) -> None:
+    def __init__(self, ledger: Ledger, gate: Gate, clock: Callable[[], datetime]) -> None:
         self._ledger = ledger
-        self._catalog = catalog
         self._gate = gate
         self._clock = clock
 
@@ -141,16 +139,15 @@ class Review:
         sealed = self._ledger.get("memories", item.target or "")
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
-        delete(entry, self._catalog, sealed)
+        delete(entry, sealed)
 
 
-def delete(entry: Entry, catalog: Catalog, sealed: Sealed) -> None:
+def delete(entry: Entry, sealed: Sealed) -> None:
     """Take a memory out of the keep, inside the caller's transaction. What was ours goes to history."""
     memory = memory_from(sealed)
     if sealed.verified:
         retire(entry, memory, "deleted")
     entry.remove("memories", sealed.row)
-    catalog.discard(entry, sealed.row.seq)
 
 
 def item_as_dict(item: Item) -> dict[str, Any]:

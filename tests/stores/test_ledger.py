@@ -43,6 +43,9 @@ def ledger(home: Path) -> Iterator[Ledger]:
     made.close()
 
 
+INSERT = "INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, '', ?, ?)"
+
+
 def unverified(ledger: Ledger) -> list[str]:
     return [sealed.row.id for sealed in ledger.all("memories") if not sealed.verified]
 
@@ -99,7 +102,7 @@ def test_a_row_that_was_moved_is_missing_from_its_place(home: Path, ledger: Ledg
 def test_an_inserted_row_blinds_nobody(home: Path, ledger: Ledger) -> None:
     ledger.close()
     with intruder(home) as connection:
-        connection.execute("INSERT INTO memories VALUES (50, 'mem_evil', '', '{}', zeroblob(32))")
+        connection.execute(INSERT, (50, "mem_evil", "{}", bytes(32)))
     reader = opened(home)
     assert unverified(reader) == ["mem_evil"]
     put(reader, "four")
@@ -109,7 +112,7 @@ def test_an_inserted_row_blinds_nobody(home: Path, ledger: Ledger) -> None:
 
 def test_a_row_at_the_far_end_does_not_use_up_the_places(home: Path, ledger: Ledger) -> None:
     with intruder(home) as connection:
-        connection.execute("INSERT INTO memories VALUES (9223372036854775807, 'mem_evil', '', '{}', zeroblob(32))")
+        connection.execute(INSERT, (9223372036854775807, "mem_evil", "{}", bytes(32)))
     put(ledger, "four")
     assert unverified(ledger) == ["mem_evil"]
 
@@ -149,7 +152,7 @@ def test_a_removed_row_put_back_is_not_believed(home: Path, ledger: Ledger) -> N
         entry.event("test.removed")
     row = sealed.row
     with intruder(home) as connection:
-        connection.execute("INSERT INTO memories VALUES (?, ?, '', ?, ?)", (row.seq, row.id, row.body, row.mac))
+        connection.execute(INSERT, (row.seq, row.id, row.body, row.mac))
     assert unverified(ledger) == ["mem_two"]
     ledger.close()
     again = opened(home)
@@ -294,7 +297,7 @@ def test_a_row_of_another_keep_is_not_believed(home: Path, ledger: Ledger) -> No
     assert sealed
     row = sealed.row
     with intruder(home) as connection:
-        connection.execute("INSERT INTO memories VALUES (?, ?, '', ?, ?)", (60, row.id, row.body, row.mac))
+        connection.execute(INSERT, (60, row.id, row.body, row.mac))
     assert unverified(ledger) == ["mem_bob's"]
     bob.close()
 

@@ -33,8 +33,7 @@ def follow(seal: Seal, tip: Tip, events: Iterable[EventRow], changed: list[Touch
     for event in events:
         if event.seq != seq + 1:
             raise _broken(f"event {seq + 1} is missing or out of order", seq + 1)
-        link = seal.link(previous, event)
-        if not hmac.compare_digest(link, event.hash):
+        if not seal.continues(previous, event):
             raise _broken(f"event {event.seq} was altered", event.seq)
         seq, previous, state = event.seq, event.hash, event.state
         if changed is not None:

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 TABLES = (
     "memories",
-    "cards",
     "history",
     "queue",
     "tombstones",
@@ -32,19 +30,25 @@ TABLES = (
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A sealed row: its place, its identity, a tag to count and select by, its content and the MAC over all that."""
+CARDED = ("memories",)
+"""Tables whose rows have an index card beside their content."""
+
+
+class Row(NamedTuple):
+    """A sealed row: its place, its identity, a tag to count and select by, its content and the MAC over all that.
+
+    ``card`` is what the index knows of the content; it is read only where it is asked for.
+    """
 
     seq: int
     id: str
     tag: str
-    body: str | bytes
+    body: str
     mac: bytes
+    card: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(NamedTuple):
     """One link of the audit chain as stored."""
 
     seq: int
@@ -82,10 +86,10 @@ class Backend(Protocol):
     def by_id(self, table: str, row_id: str) -> Row | None:
         """The row of that id."""
 
-    def by_seqs(self, table: str, seqs: Sequence[int]) -> list[Row]:
+    def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
         """The rows at those places, in any order, missing ones left out."""
 
-    def rows(self, table: str, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+    def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place."""
 
     def tagged(self, table: str, tag: str, limit: int) -> list[Row]:

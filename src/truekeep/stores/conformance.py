@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from truekeep.stores.base import TABLES, Backend, EventRow, Row
+from truekeep.stores.base import CARDED, TABLES, Backend, EventRow, Row
 
 
 class BackendConformance(ABC):
@@ -39,14 +39,27 @@ class BackendConformance(ABC):
     @pytest.mark.parametrize("table", TABLES)
     def test_a_row_comes_back_as_it_was_written(self, tmp_path: Path, table: str) -> None:
         """Text of any script, empty tags and every byte of the MAC survive."""
-        body: str | bytes = 'žluťoučký кот 記憶 \u0000 "quoted"'
-        row = Row(1, "mem_1", "", bytes(range(256)) if table == "cards" else body, bytes(range(32)))
+        row = Row(1, "mem_1", "", 'žluťoučký кот 記憶 \u0000 "quoted"', bytes(range(32)))
         with self.opened(tmp_path) as backend:
             with backend.writing():
                 backend.insert(table, row)
             assert backend.by_id(table, "mem_1") == row
             assert backend.by_seqs(table, [1, 2]) == [row]
             assert list(backend.rows(table)) == [row]
+            assert list(backend.rows(table, cards=True)) == backend.by_seqs(table, [1], cards=True) == [row]
+
+    @pytest.mark.parametrize("table", CARDED)
+    def test_an_index_card_is_stored_with_its_row_and_read_when_asked_for(self, tmp_path: Path, table: str) -> None:
+        """Every byte of it; replacing the row replaces the card."""
+        row = _row(1)._replace(card=bytes(range(256)))
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.insert(table, row)
+            assert list(backend.rows(table, cards=True)) == backend.by_seqs(table, [1], cards=True) == [row]
+            assert list(backend.rows(table)) == backend.by_seqs(table, [1]) == [row._replace(card=None)]
+            with backend.writing():
+                backend.replace(table, row._replace(card=None))
+            assert backend.by_seqs(table, [1], cards=True) == [row._replace(card=None)]
 
     def test_what_was_committed_is_there_after_opening_again(self, tmp_path: Path) -> None:
         """Committed means durable."""

@@ -16,20 +16,18 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from truekeep.errors import KeepClosed, StoreTampered
 from truekeep.stores.anchor import FileAnchor, Head
 from truekeep.stores.audit import Expected, Tip, Touched, apply, check_anchor, follow, nothing_expected
-from truekeep.stores.base import TABLES, Backend, EventRow, Row
+from truekeep.stores.base import CARDED, TABLES, Backend, EventRow, Row
 from truekeep.stores.seal import Seal
 from truekeep.types import Verification, utc_text
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(NamedTuple):
     """A row as it was found, and whether it is the one this keep wrote and still holds."""
 
     row: Row
@@ -109,14 +107,22 @@ class Ledger:
         with self.reading():
             return [self._sealed(table, row) for row in self._backend.rows(table, after=after, limit=limit)]
 
-    def current(self, table: str) -> list[Row]:
-        """The verified rows. When the whole store was found intact and nobody else has written since, their MACs
-        are not computed once more: this is for what only proposes, and whatever is served is verified again.
+    def current(self, table: str, seqs: Sequence[int] | None = None) -> Iterator[Row]:
+        """The verified rows, all or those at some places, each with its index card if that is verified, too.
+
+        When the whole store was found intact and nobody else has written since, the MACs are not computed once
+        more: this is for what only proposes, and whatever is served is verified again.
         """
         with self.reading():
-            expected = self._expected[table]
-            rows = (row for row in self._backend.rows(table) if expected.get(row.seq) == row.mac)
-            return list(rows) if self._intact else [row for row in rows if self._seal.holds(table, row)]
+            expected, backend = self._expected[table], self._backend
+            rows = backend.rows(table, cards=True) if seqs is None else iter(backend.by_seqs(table, seqs, cards=True))
+            for row in rows:
+                if expected.get(row.seq) != row.mac:
+                    continue
+                if self._intact or self._seal.holds_whole(table, row):
+                    yield row
+                elif self._seal.holds(table, row):
+                    yield row._replace(card=None)
 
     def tagged(self, table: str, tag: str, limit: int) -> list[Sealed]:
         """Rows with exactly that tag."""
@@ -222,20 +228,13 @@ class Ledger:
 
     def _verify_rows(self) -> list[str]:
         """Fill in what is expected; returns the places of rows that are not what the chain left there."""
-        found: Expected = nothing_expected()
-        failed: list[str] = []
-        total = 0
-        for table in TABLES:
-            for row in self._backend.rows(table):
-                if self._seal.holds(table, row):
-                    found[table][row.seq] = row.mac
-                    total += self._seal.term(row.mac)
-                else:
-                    failed.append(f"{table} row {row.seq}")
-        if total % (1 << 256) == self._tip.total:
-            self._expected = found
-            return failed
-        return self._pinpoint()
+        tallies = {table: self._seal.tally(table, self._backend.rows(table, cards=True)) for table in TABLES}
+        if sum(tally.total for tally in tallies.values()) % (1 << 256) != self._tip.total:
+            return self._pinpoint()
+        self._expected = {table: tally.macs for table, tally in tallies.items()}
+        failed = [f"{table} row {seq}" for table, tally in tallies.items() for seq in tally.failed]
+        cardless = [seq for tally in tallies.values() for seq in tally.cardless]
+        return failed + [f"the index card of memories row {seq}" for seq in cardless]
 
     def _pinpoint(self) -> list[str]:
         """The set does not match: replay the chain to learn exactly which rows are missing, old or foreign."""
@@ -247,9 +246,14 @@ class Ledger:
         failed: list[str] = []
         missing: list[str] = []
         for table in TABLES:
-            present = {row.seq: row for row in self._backend.rows(table)}
-            missing += [f"{table} row {seq}" for seq in expected[table].keys() - present.keys()]
-            failed += [f"{table} row {seq}" for seq, row in present.items() if not self._sealed(table, row).verified]
+            present = set()
+            for row in self._backend.rows(table, cards=True):
+                present.add(row.seq)
+                if not self._sealed(table, row).verified:
+                    failed.append(f"{table} row {row.seq}")
+                elif not self._seal.holds_whole(table, row):
+                    failed.append(f"the index card of {table} row {row.seq}")
+            missing += [f"{table} row {seq}" for seq in expected[table].keys() - present]
         if missing:
             raise StoreTampered(
                 f"{len(missing)} rows are missing from the store: {', '.join(sorted(missing)[:5])}.",
@@ -272,18 +276,24 @@ class Entry:
         self.events: list[EventRow] = []
         self.changed: list[Touched] = []
 
-    def put(
-        self, table: str, row_id: str, body: dict[str, Any] | bytes, tag: str = "", *, seq: int | None = None
-    ) -> int:
-        """Add a row, at the next place or at the one given; returns its place."""
-        seq = self._backend.next_seq(table) if seq is None else seq
-        self._backend.insert(table, self._sealed_row(table, seq, row_id, tag, body))
+    def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "", *, card: bytes | None = None) -> int:
+        """Add a row at the next place; returns its place."""
+        seq = self._backend.next_seq(table)
+        self._backend.insert(table, self._sealed_row(table, Row(seq, row_id, tag, _encode(body), b"", card)))
         return seq
 
-    def replace(self, table: str, old: Row, body: dict[str, Any] | bytes, tag: str = "") -> None:
-        """Give the row at that place new content; its identity stays."""
+    def replace(self, table: str, old: Row, body: dict[str, Any], tag: str = "", *, card: bytes | None = None) -> None:
+        """Give the row at that place new content; its identity stays, and its index card unless there is a new one."""
+        kept = card if card is not None else self._card(table, old.seq)
         self._release(table, old.seq)
-        self._backend.replace(table, self._sealed_row(table, old.seq, old.id, tag, body))
+        self._backend.replace(table, self._sealed_row(table, Row(old.seq, old.id, tag, _encode(body), b"", kept)))
+
+    def attach(self, table: str, row: Row, card: bytes) -> None:
+        """Give a verified row a new index card; everything else in it stays. A foreign row is never sealed."""
+        if self._known(table, row.seq) != row.mac or not self._seal.holds(table, row):
+            return
+        self._release(table, row.seq)
+        self._backend.replace(table, self._sealed_row(table, row._replace(card=card)))
 
     def remove(self, table: str, row: Row) -> None:
         """Take a row away."""
@@ -309,18 +319,26 @@ class Entry:
         if self._touched:
             raise AssertionError("rows were changed without an event that names them")
 
-    def _sealed_row(self, table: str, seq: int, row_id: str, tag: str, body: dict[str, Any] | bytes) -> Row:
-        content = body if isinstance(body, bytes) else _encode(body)
-        mac = self._seal.mac(table, Row(seq, row_id, tag, content, b""))
+    def _sealed_row(self, table: str, row: Row) -> Row:
+        mac = self._seal.mac(table, row)
         self.tip.total += self._seal.term(mac)
-        self._touch(table, seq, mac)
-        return Row(seq, row_id, tag, content, mac)
+        self._touch(table, row.seq, mac)
+        return row._replace(mac=mac)
+
+    def _card(self, table: str, seq: int) -> bytes | None:
+        """The index card at that place, if it is this keep's own."""
+        rows = self._backend.by_seqs(table, [seq], cards=True) if table in CARDED else []
+        return next((row.card for row in rows if self._seal.holds_whole(table, row)), None)
 
     def _release(self, table: str, seq: int) -> None:
         # The sum holds what this keep wrote there, whatever the row says now; a foreign row has no share in it.
-        mac = self._macs.get((table, seq), self._expected[table].get(seq))
+        mac = self._known(table, seq)
         if mac is not None:
             self.tip.total -= self._seal.term(mac)
+
+    def _known(self, table: str, seq: int) -> bytes | None:
+        """The MAC of what this keep has at that place, this transaction included."""
+        return self._macs.get((table, seq), self._expected[table].get(seq))
 
     def _touch(self, table: str, seq: int, mac: bytes | None) -> None:
         self._macs[table, seq] = mac

@@ -16,7 +16,7 @@ from truekeep.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from truekeep.stores.base import TABLES, EventRow, Row
+from truekeep.stores.base import CARDED, TABLES, EventRow, Row
 from truekeep.stores.sqlite_schema import migrate
 
 _TOP_SEQ = 1 << 62
@@ -128,11 +128,11 @@ class SqliteBackend:
 
     def insert(self, table: str, row: Row) -> None:
         """Add a row at its place."""
-        self._db.execute(_SQL[table]["insert"], (row.seq, row.id, row.tag, row.body, row.mac))
+        self._db.execute(_SQL[table]["insert"], _values(table, row))
 
     def replace(self, table: str, row: Row) -> None:
         """Put a row in the place of the one with its ``seq``."""
-        self._db.execute(_SQL[table]["replace"], (row.id, row.tag, row.body, row.mac, row.seq))
+        self._db.execute(_SQL[table]["replace"], (*_values(table, row)[1:], row.seq))
 
     def remove(self, table: str, seq: int) -> None:
         """Take the row at that place away."""
@@ -147,15 +147,15 @@ class SqliteBackend:
         found = self._db.execute(_SQL[table]["by_id"], (row_id,)).fetchone()
         return Row(*found) if found else None
 
-    def by_seqs(self, table: str, seqs: Sequence[int]) -> list[Row]:
+    def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
         """The rows at those places."""
-        find = _SQL[table]["by_seq"]
+        find = _SQL[table]["card_by_seq" if cards else "by_seq"]
         return [Row(*found) for seq in seqs for found in self._db.execute(find, (seq,))]
 
-    def rows(self, table: str, *, after: int = 0, limit: int | None = None) -> Iterator[Row]:
+    def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return (Row(*found) for found in self._db.execute(_SQL[table]["rows"], bounds))
+        return map(Row._make, self._db.execute(_SQL[table]["card_rows" if cards else "rows"], bounds))
 
     def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
         """Rows with exactly that tag."""
@@ -177,7 +177,7 @@ class SqliteBackend:
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return (EventRow(*found) for found in self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
+        return map(EventRow._make, self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
 
     def event(self, seq: int) -> EventRow | None:
         """The event with that number."""
@@ -206,15 +206,19 @@ _EVENT = "SELECT seq, at, kind, body, state, hash FROM events"
 
 def _statements(table: str) -> dict[str, str]:
     # Table names come from the fixed tuple TABLES; every value is bound.
-    row = f"SELECT seq, id, tag, body, mac FROM {table}"  # noqa: S608
+    card = ", card" if table in CARDED else ""
+    row = f"SELECT seq, id, tag, body, mac, NULL FROM {table}"  # noqa: S608
+    whole = f"SELECT seq, id, tag, body, mac{card or ', NULL'} FROM {table}"  # noqa: S608
     return {
-        "insert": f"INSERT INTO {table}(seq, id, tag, body, mac) VALUES (?, ?, ?, ?, ?)",  # noqa: S608
-        "replace": f"UPDATE {table} SET id = ?, tag = ?, body = ?, mac = ? WHERE seq = ?",  # noqa: S608
+        "insert": f"INSERT INTO {table}(seq, id, tag, body, mac{card}) VALUES (?, ?, ?, ?, ?{card and ', ?'})",  # noqa: S608
+        "replace": f"UPDATE {table} SET id = ?, tag = ?, body = ?, mac = ?{card and ', card = ?'} WHERE seq = ?",  # noqa: S608
         "remove": f"DELETE FROM {table} WHERE seq = ?",  # noqa: S608
         "last": f"SELECT ifnull(max(seq), 0) FROM {table} WHERE seq BETWEEN 0 AND ?",  # noqa: S608
         "by_id": f"{row} WHERE id = ?",
         "by_seq": f"{row} WHERE seq = ?",
+        "card_by_seq": f"{whole} WHERE seq = ?",
         "rows": f"{row} WHERE seq > ? ORDER BY seq LIMIT ?",
+        "card_rows": f"{whole} WHERE seq > ? ORDER BY seq LIMIT ?",
         "tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq LIMIT ?",
         "count": f"SELECT count(*) FROM {table}",  # noqa: S608
         "count_tag": f"SELECT count(*) FROM {table} WHERE tag = ? AND tag <> ''",  # noqa: S608
@@ -222,6 +226,10 @@ def _statements(table: str) -> dict[str, str]:
 
 
 _SQL = {table: _statements(table) for table in TABLES}
+
+
+def _values(table: str, row: Row) -> tuple[Any, ...]:
+    return row if table in CARDED else row[:5]
 
 
 def _one_event(found: Any) -> EventRow | None:

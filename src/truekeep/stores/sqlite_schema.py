@@ -5,16 +5,14 @@ from __future__ import annotations
 import apsw
 
 from truekeep.errors import StoreCorrupt
-from truekeep.stores.base import TABLES
+from truekeep.stores.base import CARDED, TABLES
 
 _SEALED = """
 CREATE TABLE {table}(
-    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, body {body} NOT NULL, mac BLOB NOT NULL
+    seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, tag TEXT NOT NULL, body TEXT NOT NULL, mac BLOB NOT NULL{card}
 ) STRICT;
 CREATE INDEX {table}_tag ON {table}(tag) WHERE tag <> '';
 """
-
-_BODIES = {"cards": "BLOB"}
 
 _EVENTS = """
 CREATE TABLE events(
@@ -24,7 +22,7 @@ CREATE TABLE events(
 """
 
 MIGRATIONS: tuple[str, ...] = (
-    "".join(_SEALED.format(table=table, body=_BODIES.get(table, "TEXT")) for table in TABLES) + _EVENTS,
+    "".join(_SEALED.format(table=table, card=", card BLOB" if table in CARDED else "") for table in TABLES) + _EVENTS,
 )
 """One script for each schema version, in order. A released one is never edited; changes are appended."""
 
