@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from truekeep.boundary import ActionAnswer, Ticket
     from truekeep.config import Settings
-    from truekeep.errors import PromptSecurityError, StoreTampered, TruekeepError
+    from truekeep.errors import (
+        ActionRefused,
+        ConfirmationNeeded,
+        PromptSecurityError,
+        StoreTampered,
+        TicketRefused,
+        TruekeepError,
+    )
     from truekeep.extract.prompt_safety import secure_format_prompt, validate_custom_prompt
+    from truekeep.guarding import guard
     from truekeep.handles import Handle, Session
     from truekeep.keep import Keep
     from truekeep.recall import Filters, Recall
@@ -21,6 +30,9 @@ if TYPE_CHECKING:
     from truekeep.types import Decision, Finding, Memory, Recalled, Snapshot, Standing, Verdict
 
 _HOMES = {
+    "ActionAnswer": "boundary",
+    "ActionRefused": "errors",
+    "ConfirmationNeeded": "errors",
     "Decision": "types",
     "Filters": "recall",
     "Finding": "types",
@@ -35,9 +47,12 @@ _HOMES = {
     "Snapshot": "types",
     "Standing": "types",
     "StoreTampered": "errors",
+    "Ticket": "boundary",
+    "TicketRefused": "errors",
     "TruekeepError": "errors",
     "Verdict": "types",
     "first_threat_message": "scan",
+    "guard": "guarding",
     "scan_content": "scan",
     "screen_candidate": "scan",
     "secure_format_prompt": "extract.prompt_safety",
@@ -45,6 +60,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "ActionAnswer",
+    "ActionRefused",
+    "ConfirmationNeeded",
     "Decision",
     "Filters",
     "Finding",
@@ -59,10 +77,13 @@ __all__ = [
     "Snapshot",
     "Standing",
     "StoreTampered",
+    "Ticket",
+    "TicketRefused",
     "TruekeepError",
     "Verdict",
     "__version__",
     "first_threat_message",
+    "guard",
     "scan_content",
     "screen_candidate",
     "secure_format_prompt",

@@ -18,6 +18,9 @@
     ├── EmbedderError                  an embedder that cannot be used (embed/)
     ├── ModelError                     a model endpoint that cannot be used (extract/)
     ├── NotAllowed                     the channel lacks the capability
+    │   ├── ActionRefused              the act boundary does not let a call happen
+    │   │   └── ConfirmationNeeded     it would, once the owner has confirmed it
+    │   └── TicketRefused              a ticket that cannot be used for this call, or not any more
     ├── UnknownId                      no such memory, review item or run in this keep
     ├── KeepClosed                     the keep was closed
     ├── KeyUnavailable                 the key is missing, unreadable or does not open this keep
@@ -31,7 +34,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class TruekeepError(Exception):
@@ -117,6 +120,29 @@ class NotAllowed(TruekeepError):
     """The channel behind this call does not have the capability it needs."""
 
     code = "not_allowed"
+
+
+class ActionRefused(NotAllowed):
+    """The act boundary does not let this call happen; ``answer`` says why."""
+
+    code = "action_denied"
+
+    def __init__(self, message: str, *, answer: Any = None, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.answer = answer
+
+
+class ConfirmationNeeded(ActionRefused):
+    """The call may happen once the owner has confirmed it; ``answer.ticket`` is what to confirm."""
+
+    code = "confirmation_needed"
+    default_hint = "Let the owner confirm it: keep.actions.confirm(ticket, via='user'); then call again with ticket=…."
+
+
+class TicketRefused(NotAllowed):
+    """The ticket cannot be used for this call, or not any more."""
+
+    code = "ticket_refused"
 
 
 class UnknownId(TruekeepError, LookupError):

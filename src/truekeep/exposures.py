@@ -1,4 +1,4 @@
-"""Exposures: which sessions were shown a memory, and which actions relied on it.
+"""Exposures: which sessions were shown a memory. Which actions relied on it is in their tickets (``tickets.py``).
 
 A memory that a session was shown already is not written down again, so a conversation pays for each memory once.
 """
@@ -18,42 +18,33 @@ from truekeep.stores.ledger import Entry, Ledger, Sealed
 from truekeep.stores.records import new_id
 from truekeep.types import Memory, utc_moment, utc_text
 
-SHOWN, ACTED = "shown", "acted"
-
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """One moment in which memories were shown to a session, or an action relied on them."""
+    """One moment in which memories were shown to a session."""
 
     id: str
-    kind: str
-    """``shown`` or ``acted``."""
     how: str
-    """``recall``, ``list`` or ``snapshot``; for an action its name."""
+    """``recall``, ``list`` or ``snapshot``."""
     session: str
     at: datetime
     memories: tuple[tuple[str, int], ...]
     """Ids and versions."""
-    run: str | None = None
-    ticket: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The exposure as JSON members."""
         return {
             "id": self.id,
-            "kind": self.kind,
             "how": self.how,
             "session": self.session,
             "at": utc_text(self.at),
             "memories": [memory_id for memory_id, _ in self.memories],
-            "run": self.run,
-            "ticket": self.ticket,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How often a memory was shown to a session or used in an action, and when last."""
+    """How often a memory was shown to a session, and when last."""
 
     times: int = 0
     last: datetime | None = None
@@ -79,19 +70,11 @@ class Exposures:
             fresh = [(memory.id, memory.version) for memory in memories if (memory.id, memory.version) not in known]
         if fresh:
             with self._ledger.writing() if entry is None else nullcontext(entry) as open_entry:
-                self._write(open_entry, Exposure("", SHOWN, how, session, self._clock(), tuple(fresh)))
+                self._write(open_entry, Exposure("", how, session, self._clock(), tuple(fresh)))
                 open_entry.event("memories.shown", session=session, how=how, count=len(fresh))
 
-    def act(
-        self, entry: Entry, *, session: str, action: str, memories: Iterable[tuple[str, int]], run: str, ticket: str
-    ) -> None:
-        """Note that an action relied on these memories, inside the transaction that lets it happen."""
-        relied_on = tuple(memories)
-        if relied_on:
-            self._write(entry, Exposure("", ACTED, action, session, self._clock(), relied_on, run, ticket))
-
     def access(self, memory_id: str) -> Access:
-        """How often, and when last, a memory was shown or used."""
+        """How often, and when last, a memory was shown."""
         with self._lock:
             self._follow()
             return (self._access or {}).get(memory_id, Access())
@@ -107,13 +90,10 @@ class Exposures:
     def _write(self, entry: Entry, exposure: Exposure) -> None:
         body = {
             "v": 1,
-            "kind": exposure.kind,
             "how": exposure.how,
             "session": exposure.session,
             "at": utc_text(exposure.at),
             "memories": exposure.memories,
-            "run": exposure.run,
-            "ticket": exposure.ticket,
         }
         entry.put("exposures", new_id("exp"), body, tag=exposure.session)
 
@@ -145,11 +125,8 @@ def _exposure(sealed: Sealed) -> Exposure:
     body = json.loads(sealed.row.body)
     return Exposure(
         id=sealed.row.id,
-        kind=body["kind"],
         how=body["how"],
         session=body["session"],
         at=utc_moment(body["at"]),
         memories=tuple((memory_id, version) for memory_id, version in body["memories"]),
-        run=body["run"],
-        ticket=body["ticket"],
     )

@@ -45,6 +45,7 @@ _OUTRANKED = Ruling(
     Decision.QUARANTINE, "change_outranked", "Held for review: it would change a memory of higher standing."
 )
 _QUEUE_FULL = Ruling(Decision.REJECT, "queue_full", "The review queue holds too much from this source already.")
+_BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
 _DELETION = Ruling(Decision.QUARANTINE, "deletion_proposed", "The deletion waits for a person.")
 
 
@@ -121,6 +122,13 @@ class Gate:
         with self._ledger.writing() as entry:
             return self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
 
+    def doubt(self, entry: Entry, memory: Memory) -> None:
+        """Ask a person about a memory that led to a bad outcome, inside the caller's transaction; once at a time."""
+        tag = f"doubt:{memory.id}"
+        if not self._ledger.count("queue", tag):
+            candidate = Candidate(memory.text, memory.standing, memory.origin)
+            self._put_item(entry, _Judged(candidate, _BAD_OUTCOME), memory, target=memory, kind="doubt", tag=tag)
+
     def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> Memory:
         """Store what a reviewer let in, inside the reviewer's transaction."""
         approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
@@ -189,11 +197,20 @@ class Gate:
             self._expire(entry, tag, now)
         if self._ledger.count("queue", tag) >= self._settings.queue_per_principal:
             return self._refuse(entry, replace(judged, ruling=_QUEUE_FULL))
+        memory = self._memory(judged)
+        self._proofs.note(entry, memory.text, memory.standing)
+        item = self._put_item(entry, judged, memory, target, kind or ("change" if target else "memory"), tag)
+        return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
+
+    def _put_item(
+        self, entry: Entry, judged: _Judged, memory: Memory, target: Memory | None, kind: str, tag: str
+    ) -> Item:
+        now, ruling = self._clock(), judged.ruling
         item = Item(
             id=new_id("rev"),
-            kind=kind or ("change" if target else "memory"),
+            kind=kind,
             state="open",
-            memory=self._memory(judged),
+            memory=memory,
             code=ruling.code,
             reason=ruling.reason,
             findings=judged.findings,
@@ -202,9 +219,8 @@ class Gate:
             target=target.id if target else None,
         )
         entry.put("queue", item.id, item_body(item), tag)
-        self._proofs.note(entry, item.memory.text, item.memory.standing)
         entry.event("memory.held", item=item.id, what=item.kind, code=item.code, target=item.target)
-        return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
+        return item
 
     def _expire(self, entry: Entry, tag: str, now: datetime) -> None:
         """Close the items of one source that nobody looked at in time, so that they no longer take up its share."""

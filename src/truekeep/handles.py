@@ -11,6 +11,7 @@ from truekeep.origin import require
 from truekeep.types import Channel, Snapshot, Verdict
 
 if TYPE_CHECKING:
+    from truekeep.boundary import ActionAnswer, Ticket
     from truekeep.keep import Keep
     from truekeep.recall import Recall
 
@@ -52,14 +53,30 @@ class Handle:
 
     def observe(self, text: str, **fields: Any) -> None:
         """Report what this handle's session took in over this handle's channel."""
-        if self.session is None:
-            raise InvalidRequest("This handle has no session to observe in.", hint="Bind it with session=….")
-        self.__keep.observe(self.session, self.channel, text, **fields)
+        self.__keep.observe(self._session(), self.channel, text, **fields)
+
+    def check_action(self, name: str, arguments: Mapping[str, Any], *, run: str | None = None) -> ActionAnswer:
+        """Ask whether this handle's session may make a call, for a channel that may read."""
+        require(self.__channel, "read")
+        return self.__keep.check_action(self._session(), name, arguments, run=run)
+
+    def redeem(self, ticket: Ticket | str, name: str, arguments: Mapping[str, Any]) -> None:
+        """Use a ticket up for just this call; what the owner has to confirm is refused until then."""
+        self.__keep.actions.redeem(str(ticket), name, arguments)
+
+    def confirm(self, ticket: Ticket | str) -> None:
+        """Confirm a call that waits, over a channel that may."""
+        self.__keep.actions.confirm(ticket, via=self.channel)
 
     def snapshot(self, *, refresh: bool = False) -> Snapshot:
         """The snapshot of this handle's session, for a channel that may read."""
         require(self.__channel, "read")
         return self.__keep.snapshot(self.session or "default", refresh=refresh)
+
+    def _session(self) -> str:
+        if self.session is None:
+            raise InvalidRequest("This handle has no session.", code="no_session", hint="Bind it with session=….")
+        return self.session
 
     def _over(self, fields: dict[str, Any]) -> dict[str, Any]:
         if "via" in fields:
@@ -94,6 +111,14 @@ class Session:
     def get_memories(self, **options: Any) -> list[dict[str, Any]]:
         """List within this session."""
         return self._keep.get_memories(session=self.name, **options)
+
+    def check_action(self, name: str, arguments: Mapping[str, Any], *, run: str | None = None) -> ActionAnswer:
+        """Ask whether a call may be made in this session: allow, confirm or deny, with a ticket."""
+        return self._keep.check_action(self.name, name, arguments, run=run)
+
+    def redeem(self, ticket: Ticket | str, name: str, arguments: Mapping[str, Any]) -> None:
+        """Use a ticket up for just this call; ``truekeep.guard`` does it for a tool."""
+        self._keep.actions.redeem(str(ticket), name, arguments)
 
     def snapshot(self, *, refresh: bool = False) -> Snapshot:
         """The frozen text for this session's prompt."""

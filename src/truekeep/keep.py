@@ -10,10 +10,12 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from truekeep.audit import Audit
+from truekeep.boundary import ActionAnswer, Boundary
 from truekeep.candidate import checked_moment, checked_text
 from truekeep.catalog import Catalog
 from truekeep.channels import Channels
 from truekeep.config import Paths, Settings
+from truekeep.credit import CreditBook
 from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.exposures import Exposures
@@ -64,7 +66,8 @@ class Keep:
         self._catalog = catalog
         self._proofs = Proofs(ledger)
         self.channels = Channels(ledger, settings, clock)
-        self._sessions = Sessions(ledger, Transcripts(ledger), self._proofs.note, clock)
+        transcripts = Transcripts(ledger)
+        self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
         self._exposures = Exposures(ledger, clock)
         self._intake = Intake(
             settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
@@ -74,6 +77,8 @@ class Keep:
         self._reader = Reader(ledger, self._proofs, panel, policy, rule, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
+        self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
+        self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
         self.review = Review(ledger, self._gate, clock)
         self.audit = Audit(ledger)
 
@@ -215,6 +220,18 @@ class Keep:
         if snapshot.shows_hearsay:
             self._sessions.taint(session)
         return snapshot
+
+    # Acting
+
+    def check_action(
+        self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None
+    ) -> ActionAnswer:
+        """May the agent make this call? Allow, confirm or deny, by where each value in it came from."""
+        return self.actions.check(session_name(session), name, arguments, self._whom(session), run=run)
+
+    def credit(self, run: str, outcome: str, *, via: str) -> dict[str, Any]:
+        """Say how a run ended. It counts for the memories whose values are in the run's redeemed tickets."""
+        return self._credits.record(run, outcome, self.channels.get(via))
 
     # Handles
 

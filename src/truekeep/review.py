@@ -50,7 +50,10 @@ class Review:
         inform_only: bool = False,
         purpose: str | None = None,
     ) -> Verdict:
-        """Let an item in. The approval names who and why, and may be limited in time, purpose or to informing."""
+        """Let an item in. The approval names who and why, and may be limited in time, purpose or to informing.
+
+        Approving a proposed deletion deletes; approving a memory in doubt leaves it as it is.
+        """
         approval = Approval(
             by=person_name(by),
             reason=checked_text(reason, _REASON_CAP),
@@ -65,6 +68,8 @@ class Review:
             if item.kind == "deletion":
                 self._delete(entry, item)
                 verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=item.target, item_id=item.id)
+            elif item.kind == "doubt":
+                verdict = Verdict(Decision.ACCEPT, "kept", "Kept.", memory_id=item.target, item_id=item.id)
             else:
                 memory = self._gate.admit_approved(entry, item, approval)
                 verdict = Verdict(Decision.ACCEPT, "approved", "Approved.", memory_id=memory.id, item_id=item.id)
@@ -82,12 +87,17 @@ class Review:
         return verdict
 
     def reject(self, item_id: str, *, by: str, reason: str) -> None:
-        """Turn an item down. Its claim leaves a tombstone: planting it again is refused without asking twice."""
+        """Turn an item down. Its claim leaves a tombstone: planting it again is refused without asking twice.
+
+        Rejecting a proposed deletion keeps the memory; rejecting a memory in doubt takes it out of the keep.
+        """
         person_name(by)
         checked_text(reason, _REASON_CAP)
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
             self._settle(entry, sealed, replace(item, state="rejected", decided_by=by, decided_reason=reason))
+            if item.kind == "doubt":
+                self._delete(entry, item)
             if item.kind != "deletion":
                 self.bury(entry, item.memory, by, reason)
             entry.event("review.rejected", item=item.id, by=by, reason=reason)

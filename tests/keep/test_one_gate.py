@@ -26,11 +26,12 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
 }
 NOT_WRITERS = {
     "Keep": {
-        "audit", "bind", "close", "delete_memory", "describe", "get_memories", "get_memory", "observe", "open",
+        "audit", "bind", "check_action", "close", "credit", "delete_memory",
+        "describe", "get_memories", "get_memory", "observe", "open",
         "recall", "reindex", "review", "session", "snapshot",
     },
-    "Handle": {"delete_memory", "get_memories", "observe", "recall", "snapshot"},
-    "Session": {"bind", "get_memories", "observe", "recall", "snapshot"},
+    "Handle": {"check_action", "confirm", "delete_memory", "get_memories", "observe", "recall", "redeem", "snapshot"},
+    "Session": {"bind", "check_action", "get_memories", "observe", "recall", "redeem", "snapshot"},
     "Review": {"approve", "bury", "lift", "list", "reject", "show"},
 }  # fmt: skip
 

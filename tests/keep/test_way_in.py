@@ -203,10 +203,13 @@ def test_a_handle_has_no_way_to_more_than_its_channel(keep: Keep) -> None:
     public = {name for name in dir(agent) if not name.startswith("_")}
     assert public == {
         "channel",
+        "check_action",
+        "confirm",
         "delete_memory",
         "get_memories",
         "observe",
         "recall",
+        "redeem",
         "remember",
         "remember_many",
         "session",

@@ -4,6 +4,7 @@ from truekeep.action.arguments import canonical_call
 from truekeep.action.consequence import is_consequential
 from truekeep.action.index import ValueIndex
 from truekeep.action.judge import judge
+from truekeep.action.kept import Kept, KeptIndex, Postings, fingerprint
 from truekeep.action.model import ActionJudgement, Answer, Evidence, MemoryTrust, Provenance, Traced
 from truekeep.action.settings import ActionSettings, ActionsSettings, Allowed, Grant
 
@@ -15,11 +16,15 @@ __all__ = [
     "Answer",
     "Evidence",
     "Grant",
+    "Kept",
+    "KeptIndex",
     "MemoryTrust",
+    "Postings",
     "Provenance",
     "Traced",
     "ValueIndex",
     "canonical_call",
+    "fingerprint",
     "is_consequential",
     "judge",
 ]

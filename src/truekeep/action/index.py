@@ -69,7 +69,8 @@ class ValueIndex:
         scanned = scan(text) if isinstance(text, str) else text
         segments = tuple(segments_of(source_id, scanned, split=self.is_owners))
         first = self._next + 1
-        keys = tuple(self._insert(key, hit) for key, hit in self._entries(segments, scanned, at))
+        found = entries_of(segments, scanned, at, is_loose=self.is_loose, is_owners=self.is_owners)
+        keys = tuple(self._insert(key, hit) for key, hit in found)
         self.sources[source_id] = Source(source_id, at, channel, principal, segments, keys, first)
 
     def _insert(self, key: str, hit: Hit) -> str:
@@ -121,40 +122,56 @@ class ValueIndex:
         """The segments with all of these words next to each other, in this order."""
         if not words:
             return
-        known = [word for word in words if f"word:{word}" in self._hits]
+        yield from self._phrase_among(words)
+
+    def _phrase_among(self, words: tuple[str, ...]) -> Iterator[Segment]:
+        known = {word: len(held) if isinstance(held, dict) else 1 for word in words if (held := self._held(word))}
         if not known or any(word not in known and word not in function_words() for word in words):
             return
-        rarest = min(known, key=lambda word: self.count(f"word:{word}"))
-        for segment in islice(self.word(rarest), _MOST_READ):
-            if has_phrase(segment.order, words):
-                yield segment
+        rarest = min(known, key=known.__getitem__)
+        for hit in islice(ValueIndex.find(self, f"word:{rarest}"), _MOST_READ):
+            if has_phrase(hit.segment.order, words):
+                yield hit.segment
+
+    def _held(self, word: str) -> Hit | dict[int, Hit] | None:
+        return self._hits.get(f"word:{word}")
 
     def copies(self, text: str) -> Iterator[Segment]:
         """The segments from which a passage of the text was copied, as far as the samples kept show it."""
         for shingle in _shingles(plain_words(text)):
             yield from (hit.segment for hit in self.find(f"copy:{shingle}"))
 
-    def _entries(self, segments: tuple[Segment, ...], scanned: Scan, at: datetime | None) -> Iterator[tuple[str, Hit]]:
-        unindexed = scanned.language.roles
-        for segment in segments:
-            here = Hit(segment)
-            for word in segment.words | segment.lexemes:
-                if self.is_owners or word not in unindexed:
-                    yield f"word:{word}", here
-            if self.is_owners or self.is_loose:
-                for begin in {word[:_PREFIX] for word in segment.words if len(word) >= _PREFIX}:
-                    yield f"begins:{begin}", here
-            for value in segment.values:
-                hit = Hit(segment, value)
-                for key in value_keys(value, at, is_loose=self.is_loose):
-                    yield key, hit
-            if self.is_loose:
-                for shingle in _shingles(segment.order):
-                    yield f"copy:{shingle}", here
-        if self.is_loose and segments:
-            for digits in digit_runs(scanned.view.text):
-                yield f"loose:{loose(digits)}", Hit(segments[0])
-                yield f"looseid:{loose(digits)}", Hit(segments[0])
+
+def entries_of(
+    segments: tuple[Segment, ...],
+    scanned: Scan,
+    at: datetime | None,
+    *,
+    is_loose: bool = False,
+    is_owners: bool = False,
+    with_copies: bool = True,
+) -> Iterator[tuple[str, Hit]]:
+    """Every key under which a text is filed, with where it stands."""
+    unindexed = scanned.language.roles
+    for segment in segments:
+        here = Hit(segment)
+        for word in segment.words | segment.lexemes:
+            if is_owners or word not in unindexed:
+                yield f"word:{word}", here
+        if is_owners or is_loose:
+            for begin in {word[:_PREFIX] for word in segment.words if len(word) >= _PREFIX}:
+                yield f"begins:{begin}", here
+        for value in segment.values:
+            hit = Hit(segment, value)
+            for key in value_keys(value, at, is_loose=is_loose):
+                yield key, hit
+        if is_loose and with_copies:
+            for shingle in _shingles(segment.order):
+                yield f"copy:{shingle}", here
+    if is_loose and segments:
+        for digits in digit_runs(scanned.view.text):
+            yield f"loose:{loose(digits)}", Hit(segments[0])
+            yield f"looseid:{loose(digits)}", Hit(segments[0])
 
 
 def has_phrase(order: tuple[str, ...], words: tuple[str, ...]) -> bool:

@@ -91,6 +91,12 @@ class ActionJudgement:
         return self.decision is Answer.ALLOW
 
     @property
-    def relied_on(self) -> tuple[str, ...]:
-        """The memories whose values were matched; what exposure, blame and credit count."""
+    def matched(self) -> tuple[str, ...]:
+        """The memories whose values were matched, whether they may act or not; what exposure and credit count."""
         return tuple(sorted({value.memory_id for value in self.traced if value.memory_id is not None}))
+
+    @property
+    def relied_on(self) -> tuple[str, ...]:
+        """The memories that proved a value; should one of them lose its proof, so does the call."""
+        proven = (v for v in self.traced if v.provenance in (Provenance.MEMORY, Provenance.STALE))
+        return tuple(sorted({value.memory_id for value in proven if value.memory_id is not None}))

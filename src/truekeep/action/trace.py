@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 
@@ -57,14 +57,15 @@ def find(want: Wanted, leaf: Leaf, call: Call) -> Found:
     if _owner_said(want, leaf, call):
         return Found(Provenance.OWNER)
     remembered = _remembered(want, leaf, call)
-    if remembered is not None:
+    if remembered.provenance is not Provenance.COMPUTED:
         return remembered
     seen = {_points_at(source, call) for source in _heard(want, leaf, call, call.evidence.observed)}
     if True in seen:
-        return Found(Provenance.DOCUMENT)
-    if seen or next(_heard(want, leaf, call, call.evidence.hearsay), None) is not None:
-        return Found(Provenance.HEARSAY)
-    return Found(Provenance.COMPUTED)
+        return replace(remembered, provenance=Provenance.DOCUMENT)
+    heard = next(_heard(want, leaf, call, call.evidence.hearsay), None)
+    if heard is not None:
+        return Found(Provenance.HEARSAY, heard.id)
+    return replace(remembered, provenance=Provenance.HEARSAY) if seen else remembered
 
 
 def _is_granted(leaf: Leaf, grant: Grant) -> bool:
@@ -132,22 +133,29 @@ def _said_all(passage: str, owner: ValueIndex) -> bool:
     return all(next(owner.phrase(row), None) is not None for row in rows if row)
 
 
-def _remembered(want: Wanted, leaf: Leaf, call: Call) -> Found | None:
-    """A memory that may act and speaks of the same subject, fresh if there is one."""
-    stale: Found | None = None
+def _remembered(want: Wanted, leaf: Leaf, call: Call) -> Found:
+    """A memory that may act and speaks of the same subject, fresh if there is one.
+
+    One that may not act proves nothing, but is named: an outcome may speak for it one day.
+    """
+    best = Found(Provenance.COMPUTED)
     if want.passage:
-        return None
+        return best
     hits = _choice_hits(want, call.evidence.memories) if want.is_choice else _exact(want, call.evidence.memories)
     for hit in islice(hits, _MOST_CHECKED):
         if not want.is_choice and not _proves(want, hit, leaf, call):
             continue
-        trust = call.evidence.trust(hit.segment.source)
-        if trust is None or not trust.may_act:
+        source = hit.segment.source
+        trust = call.evidence.trust(source)
+        if trust is None:
             continue
-        if not is_stale(hit, trust, call.evidence.now, call.settings):
-            return Found(Provenance.MEMORY, hit.segment.source)
-        stale = stale or Found(Provenance.STALE, hit.segment.source)
-    return stale
+        if not trust.may_act:
+            best = best if best.memory_id else Found(Provenance.COMPUTED, source)
+        elif not is_stale(hit, trust, call.evidence.now, call.settings):
+            return Found(Provenance.MEMORY, source)
+        elif best.provenance is Provenance.COMPUTED:
+            best = Found(Provenance.STALE, source)
+    return best
 
 
 def _proves(want: Wanted, hit: Hit, leaf: Leaf, call: Call) -> bool:

@@ -1,0 +1,81 @@
+"""Credit: an outcome authority says how a run ended, and the memories its redeemed tickets used are the wiser for it.
+
+Good credit lifts. Bad credit opens a review and lowers the rank; it removes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from truekeep.config import Settings
+from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
+from truekeep.gate import Gate
+from truekeep.origin import require, session_name
+from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.records import memory_from
+from truekeep.tickets import SPENT, Tickets
+from truekeep.types import Channel, utc_moment, utc_text
+
+OUTCOMES = ("good", "bad")
+_HOUR = timedelta(hours=1)
+
+
+class CreditBook:
+    """The outcomes of one keep's runs."""
+
+    def __init__(
+        self, ledger: Ledger, tickets: Tickets, gate: Gate, settings: Settings, clock: Callable[[], datetime]
+    ) -> None:
+        self._ledger = ledger
+        self._tickets = tickets
+        self._gate = gate
+        self._settings = settings
+        self._clock = clock
+
+    def record(self, run: str, outcome: str, channel: Channel) -> dict[str, Any]:
+        """Write down how a run ended; returns the memories that it counts for."""
+        require(channel, "credit")
+        if outcome not in OUTCOMES:
+            raise InvalidRequest("No such outcome.", code="unknown_outcome", hint=f"Outcomes: {', '.join(OUTCOMES)}.")
+        now = self._clock()
+        with self._ledger.writing() as entry:
+            memories = self._used(session_name(run))
+            if self._ledger.get("credits", run) is not None:
+                raise InvalidRequest("This run was credited already.", code="run_credited")
+            self._require_room(channel, now)
+            body = {"v": 1, "outcome": outcome, "memories": memories, "via": channel.name, "at": utc_text(now)}
+            entry.put("credits", run, body, tag=channel.name)
+            entry.event("run.credited", run=run, outcome=outcome, via=channel.name, memories=memories)
+            if outcome == "bad":
+                self._doubt(entry, memories)
+        return {"run": run, "outcome": outcome, "memories": memories}
+
+    def _used(self, run: str) -> list[str]:
+        """The memories whose values are in the run's redeemed tickets; a run that did nothing is not known."""
+        spent = [record for record in self._tickets.all() if record.run == run and record.state == SPENT]
+        if not spent:
+            raise UnknownId(
+                "No action of that run was carried out.", code="unknown_run", hint="Credit counts for redeemed tickets."
+            )
+        return sorted({memory_id for record in spent for memory_id in record.matched})
+
+    def _require_room(self, channel: Channel, now: datetime) -> None:
+        """One channel reports only so many outcomes an hour, so that a burst cannot decide anything."""
+        most = self._settings.credits_per_hour
+        rows = self._ledger.tagged("credits", channel.name, limit=-1)[-most:] if most else []
+        recent = [row for row in rows if row.verified and now - utc_moment(json.loads(row.row.body)["at"]) < _HOUR]
+        if len(recent) >= most:
+            raise NotAllowed(
+                "This channel has reported as many outcomes as it may in an hour.",
+                code="credit_limit",
+                hint="The setting credits_per_hour decides.",
+            )
+
+    def _doubt(self, entry: Entry, memories: Iterable[str]) -> None:
+        for memory_id in memories:
+            sealed = self._ledger.get("memories", memory_id)
+            if sealed is not None and sealed.verified:
+                self._gate.doubt(entry, memory_from(sealed))

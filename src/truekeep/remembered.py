@@ -1,0 +1,78 @@
+"""What a keep remembers, by value: where a call's arguments could have come from. Follows every write."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from truekeep.action import Kept, KeptIndex, Postings, fingerprint
+from truekeep.stores.audit import Touched
+from truekeep.stores.base import Row
+from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.records import memory_from
+from truekeep.types import Memory, Standing
+
+
+class Remembered:
+    """The memories of one keep as the act boundary looks them up: what stands above hearsay, and hearsay."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._lock = threading.RLock()
+        self._places: dict[int, KeptIndex] = {}
+        self._dirty: set[int] = set()
+        self._is_built = False
+        self._proven = KeptIndex(postings=Postings(), load=self._load)
+        self._hearsay = KeptIndex(is_loose=True, postings=Postings(), load=self._load)
+        ledger.watch(self._note)
+
+    def indexes(self) -> tuple[KeptIndex, KeptIndex]:
+        """What stands above hearsay, and hearsay."""
+        with self._ledger.reading(), self._lock:
+            if not self._is_built:
+                self._is_built = True
+                self._fill(self._ledger.current("memories"))
+            elif self._dirty:
+                dirty, self._dirty = self._dirty, set()
+                self._refresh(dirty)
+        return self._proven, self._hearsay
+
+    def _fill(self, rows: Iterable[Row]) -> None:
+        prints: dict[bool, list[tuple[int, bytes]]] = {False: [], True: []}
+        for row in rows:
+            memory = memory_from(Sealed(row, verified=True))
+            is_hearsay = _is_hearsay(memory)
+            self._places[row.seq] = self._hearsay if is_hearsay else self._proven
+            prints[is_hearsay].append((row.seq, fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of)))
+        self._proven.postings.fill(prints[False])
+        self._hearsay.postings.fill(prints[True])
+
+    def _refresh(self, places: Iterable[int]) -> None:
+        rows = self._ledger.at("memories", sorted(places))
+        for place in places:
+            if (index := self._places.pop(place, None)) is not None:
+                index.forget(place)
+                index.postings.remove(place)
+            sealed = rows.get(place)
+            if sealed is not None and sealed.verified:
+                memory = memory_from(sealed)
+                is_hearsay = _is_hearsay(memory)
+                index = self._places[place] = self._hearsay if is_hearsay else self._proven
+                index.postings.put(place, fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of))
+
+    def _load(self, place: int) -> Kept | None:
+        sealed = self._ledger.at("memories", [place]).get(place)
+        if sealed is None or not sealed.verified:
+            return None
+        memory = memory_from(sealed)
+        origin = memory.origin
+        return Kept(memory.id, memory.text, memory.as_of, origin.channel, origin.principal)
+
+    def _note(self, changed: Sequence[Touched]) -> None:
+        if self._is_built:
+            with self._lock:
+                self._dirty |= {seq for table, seq, _ in changed if table == "memories"}
+
+
+def _is_hearsay(memory: Memory) -> bool:
+    return memory.standing is Standing.HEARSAY and memory.approval is None

@@ -1,0 +1,71 @@
+"""Channels of a keep: enrolled and retired by people, sealed, and never more than they were given."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import intruder
+from truekeep import Keep
+from truekeep.errors import InputError, NotAllowed, UnknownChannel
+
+
+def test_an_enrolled_system_writes_as_itself_until_it_is_retired(informed: Keep) -> None:
+    with pytest.raises(UnknownChannel):
+        informed.remember("Northwind's plan is Gold.", via="crm")
+    informed.channels.enrol("crm", by="eva", reason="our CRM")
+    first = informed.remember("Northwind's plan is Gold.", via="crm").memory_id
+    assert first
+    assert informed.get_memory(first)["standing"] == "enrolled"
+    informed.channels.retire("crm", by="eva", reason="replaced")
+    with pytest.raises(NotAllowed) as refused:
+        informed.remember("Northwind's plan is Silver.", via="crm")
+    assert refused.value.code == "channel_retired"
+    assert informed.get_memory(first)["content"] == "Northwind's plan is Gold."
+    kinds = [event.kind for event in informed.audit.events() if event.kind.startswith("channel.")]
+    assert kinds == ["channel.enrolled", "channel.retired"]
+
+
+def test_a_built_in_channel_can_be_closed_and_not_enrolled(informed: Keep) -> None:
+    informed.channels.retire("web", by="eva", reason="no browsing here")
+    with pytest.raises(NotAllowed):
+        informed.remember("Anything.", via="web")
+    with pytest.raises(InputError) as refused:
+        informed.channels.enrol("agent", by="eva", reason="please")
+    assert refused.value.code == "built_in_channel"
+
+
+@pytest.mark.parametrize(
+    ("name", "capabilities", "code"),
+    [
+        ("crm", ["fly"], "unknown_capability"),
+        ("crm", ["write", "credit"], "capability_conflict"),
+        ("crm", ["review"], "capability_conflict"),
+        ("reviewer:eva", None, "invalid_channel_name"),
+        ("CRM", None, "invalid_channel_name"),
+        ("", None, "invalid_channel_name"),
+        ("a b", None, "invalid_channel_name"),
+        ("member:", None, "invalid_channel_name"),
+    ],
+)
+def test_bad_enrolments_are_refused(informed: Keep, name: str, capabilities: list[str] | None, code: str) -> None:
+    with pytest.raises(InputError) as refused:
+        informed.channels.enrol(name, by="eva", reason="why not", capabilities=capabilities)
+    assert refused.value.code == code
+    assert not [event for event in informed.audit.events() if event.kind == "channel.enrolled"]
+
+
+def test_an_altered_enrolment_lets_nothing_in(keep: Keep, home: object) -> None:
+    keep.channels.enrol("crm", by="eva", reason="our CRM")
+    with intruder(home) as connection:  # type: ignore[arg-type]
+        connection.execute("UPDATE channels SET body = replace(body, 'enrolled', 'owner')")
+    with pytest.raises(NotAllowed) as refused:
+        keep.remember("Northwind's plan is Gold.", via="crm")
+    assert refused.value.code == "channel_unverified"
+    assert [entry["state"] for entry in keep.channels.list() if entry["name"] == "crm"] == ["altered"]
+
+
+def test_the_listing_says_where_each_channel_comes_from(keep: Keep) -> None:
+    keep.channels.enrol("crm", by="eva", reason="our CRM")
+    listed = {entry["name"]: entry for entry in keep.channels.list()}
+    assert listed["user"]["state"] == "built in"
+    assert (listed["crm"]["state"], listed["crm"]["by"]) == ("enrolled", "eva")
