@@ -19,8 +19,13 @@ from truekeep.influence.corroboration import (
 )
 from truekeep.influence.credit import Credits, Outcome, credits_of
 from truekeep.influence.may_act import Influence, InfluencePolicy, MemoryFacts, may_act
+from truekeep.influence.outdated import outdated, questions
+from truekeep.influence.shelf import Shelf
+from truekeep.influence.succession import UNRIVALLED, Place, Rank, Rival, may_retire, place, rank, replaces
+from truekeep.influence.valid_time import valid_time
 
 __all__ = [
+    "UNRIVALLED",
     "Claim",
     "Corroboration",
     "Credits",
@@ -28,8 +33,12 @@ __all__ = [
     "InfluencePolicy",
     "MemoryFacts",
     "Outcome",
+    "Place",
+    "Rank",
     "Reader",
     "Relation",
+    "Rival",
+    "Shelf",
     "Statement",
     "claim_key",
     "claim_of",
@@ -38,7 +47,14 @@ __all__ = [
     "credits_of",
     "hearsay_marks",
     "may_act",
+    "may_retire",
+    "outdated",
+    "place",
+    "questions",
+    "rank",
     "relation",
+    "replaces",
     "same_claim",
     "standing_for",
+    "valid_time",
 ]

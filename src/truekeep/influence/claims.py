@@ -39,6 +39,8 @@ class Claim:
     key: str
     bound: bool
     """Whether it says whom it is about; "his account is …" by itself can be nobody's corroboration."""
+    names: frozenset[str] = frozenset()
+    """The words in it that are part of a proper name."""
 
     @property
     def subject(self) -> tuple[str, ...]:
@@ -75,9 +77,9 @@ def claim_of(text: str | Scan, *, speaker: str | None = None) -> Claim:
     """The claim a text states. ``speaker`` is who "I" is; without it, "I" only equals "I"."""
     scanned = scan(text) if isinstance(text, str) else text
     parts = tuple(_spoken_by(clause, speaker) for clause in clauses(scanned))
-    named = any(value.kind is Kind.NAME for value in scanned.values)
-    bound = bool(parts) and (named or not any(clause.has_pronoun for clause in parts))
-    return Claim(parts, _CLAUSE.join(_clause_key(clause) for clause in parts), bound)
+    names = frozenset(word for value in scanned.values if value.kind is Kind.NAME for word in value.value.split())
+    bound = bool(parts) and (bool(names) or not any(clause.has_pronoun for clause in parts))
+    return Claim(parts, _CLAUSE.join(_clause_key(clause) for clause in parts), bound, names)
 
 
 def claim_key(text: str, *, speaker: str | None = None) -> str:
@@ -118,8 +120,13 @@ def relation(elder: Claim, newcomer: Claim) -> Relation:
         return Relation.SAME
     if not (elder.bound and newcomer.bound):
         return Relation.UNRELATED
-    found = {_clause_relation(old, new) for old in elder.clauses for new in newcomer.clauses}
+    found = {_clause_relation(old, new) for old in _about_someone(elder) for new in _about_someone(newcomer)}
     return next((r for r in (Relation.CONTRADICTS, Relation.SUCCEEDS) if r in found), Relation.UNRELATED)
+
+
+def _about_someone(claim: Claim) -> list[Clause]:
+    """The clauses that say whom they are about; "it is" is about something else every time."""
+    return [clause for clause in claim.clauses if not clause.has_pronoun]
 
 
 def _clause_relation(old: Clause, new: Clause) -> Relation:

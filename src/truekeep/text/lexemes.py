@@ -22,12 +22,15 @@ class Lexemes:
     functional: frozenset[str]
     changes: dict[str, str]
     several: frozenset[str]
+    single: dict[str, frozenset[str]]
+    """What a subject has one of at a time, by how its answers look."""
 
 
 @cache
 def lexemes() -> Lexemes:
     """The tables, read once."""
     table: dict[str, Any] = read_table("claims", "attributes.toml")
+    single: dict[str, list[str]] = table["single"]
     words: dict[str, str] = {}
     phrases: dict[tuple[str, ...], str] = {}
     for canonical, spellings in (table["attributes"] | table["verbs"]).items():
@@ -37,6 +40,7 @@ def lexemes() -> Lexemes:
                 words[spelling] = canonical
             else:
                 phrases[tuple(words.get(part) or stem(part) for part in parts)] = canonical
+    spelled = words | {word: word for word in (*table["attributes"], *table["verbs"])}
     return Lexemes(
         words=words,
         phrases=phrases,
@@ -47,6 +51,7 @@ def lexemes() -> Lexemes:
         functional=frozenset(table["functional"]["verbs"]),
         changes={stem(verb): to for verb, to in table["changes"].items()},
         several=frozenset(table["several"]["attributes"]),
+        single={kind: frozenset(spelled.get(word) or stem(word) for word in listed) for kind, listed in single.items()},
     )
 
 

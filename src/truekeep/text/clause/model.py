@@ -28,6 +28,8 @@ class Clause:
     until: str = ""
     is_one_of_several: bool = False
     has_pronoun: bool = False
+    places: tuple[str, ...] = ()
+    """Words like "in" and "at", which are left out of ``value``."""
     span: tuple[int, int] = (0, 0)
 
     @property

@@ -48,12 +48,16 @@ class _Parts:
     since: str = ""
     until: str = ""
     has_pronoun: bool = False
+    places: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, found: list[Term], span: tuple[int, int]) -> _Parts:
         parts = cls(span)
         waiting = ""
         for term in found:
+            if term.role == "place":
+                parts.places.append(term.text)
+                continue
             is_date = term.salient is not None and term.salient.kind is Kind.DATE
             if waiting and is_date:
                 setattr(parts, waiting, term.text)
@@ -141,6 +145,7 @@ def _attribute_clause(parts: _Parts, left: list[Term], right: list[Term], tense:
         until=parts.until,
         is_one_of_several=any(term.role == "indefinite" for term in left),
         has_pronoun=parts.has_pronoun,
+        places=tuple(parts.places),
         span=parts.span,
     )
 
@@ -222,6 +227,7 @@ def _statement(parts: _Parts, rest: list[Term], tense: str) -> Clause:
         since=parts.since,
         until=parts.until,
         has_pronoun=parts.has_pronoun,
+        places=tuple(parts.places),
         span=parts.span,
     )
 

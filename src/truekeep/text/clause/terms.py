@@ -116,7 +116,7 @@ def _function_word(role: str, low: str, language: Language) -> Iterator[Term]:
             yield Term("indefinite", low)
     elif role in ("pronouns", "other"):
         yield Term("pronoun" if role == "pronouns" else "word", low)
-    elif role not in ("fillers", "place"):
+    elif role != "fillers":
         yield Term(role, low)
 
 
