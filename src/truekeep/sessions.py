@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from truekeep.errors import InvalidRequest
-from truekeep.quote import OwnerMessage, Parts, Proof, prove_quote, split_paste
+from truekeep.quote import OwnerMessage, Parts, Proof, prove_quote, split_paste, understood
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import new_id
 from truekeep.transcripts import Observation, Transcripts, observations
@@ -58,6 +58,11 @@ class Sessions:
         self._transcripts = transcripts
         self._note = note
         self._clock = clock
+        self._heard: list[Callable[[Entry, str], None]] = []
+
+    def on_owner_message(self, heard: Callable[[Entry, str], None]) -> None:
+        """Have something written in the transaction that records an owner's message, with the session it is in."""
+        self._heard.append(heard)
 
     def begin(self, name: str, *, mediated: bool, member: str | None = None) -> None:
         """Declare what the host knows of a session. ``mediated`` counts only before anything happened in it."""
@@ -92,6 +97,8 @@ class Sessions:
         message: str | None = None,
         role: str | None = None,
         relayed: bool = False,
+        at: datetime | None = None,
+        is_dated: bool = True,
     ) -> Observation:
         """Record what a session took in. Anything but the owner's and enrolled words taints it."""
         standing = Standing.HEARSAY if channel.standing is None or relayed else channel.standing
@@ -103,17 +110,20 @@ class Sessions:
             channel=channel.name,
             standing=standing,
             text=text,
-            at=self._clock(),
+            at=at or self._clock(),
             principal=principal,
             message=message,
             role=role,
             own=parts.own,
             pasted=parts.pasted,
+            is_dated=is_dated,
         )
         with self._ledger.writing() as entry:
             entry.put("observations", seen.id, seen.as_body(), tag=session)
             for told, stands in seen.told():
                 self._note(entry, told, stands)
+            for heard in self._heard if is_owners else ():
+                heard(entry, session)
             entry.event("session.observed", session=session, observation=seen.id, channel=channel.name)
             if standing is Standing.HEARSAY:
                 self._taint(entry, session, f"It took in text over the channel '{channel.name}'.")
@@ -133,12 +143,21 @@ class Sessions:
 
     def proof(self, session: str, quote: str, text: str, *, speaker: str | None = None) -> Proof:
         """Whether the quote proves that the owner said, in this session, what the text says."""
-        said = self._transcripts.of(session, self.state(session).member).owners
-        proof = prove_quote(quote, text, [OwnerMessage(one.own, one.at) for one in said], speaker=speaker)
-        words = " ".join(quote.split())
-        if proof.code == "quote_not_found" and any(words in " ".join(one.text.split()) for one in said):
-            return Proof(False, "quote_is_paste", "The quote stands in something you pasted, not in your words.")
-        return proof
+        return self.prover(session, speaker=speaker)(quote, text)
+
+    def prover(self, session: str, *, speaker: str | None = None) -> Callable[[str, str], Proof]:
+        """Proves quotes against the owner's messages of a session as they are now; each is read only once."""
+        owners = tuple(self._transcripts.of(session, self.state(session).member).owners)
+        said = [understood(OwnerMessage(one.own, one.at, one.is_dated)) for one in owners]
+
+        def prove(quote: str, text: str) -> Proof:
+            proof = prove_quote(quote, text, said, speaker=speaker)
+            words = " ".join(quote.split())
+            if proof.code == "quote_not_found" and any(words in " ".join(one.text.split()) for one in owners):
+                return Proof(False, "quote_is_paste", "The quote stands in something you pasted, not in your words.")
+            return proof
+
+        return prove
 
     def _taint(self, entry: Entry, name: str, why: str) -> None:
         state, sealed = self.state(name), self._ledger.get("sessions", name)

@@ -46,6 +46,7 @@ class Observation:
     pasted: tuple[str, ...] = ()
     """What the owner pasted: it was read, not said."""
     is_dated: bool = True
+    """Whether ``at`` is when it was said; where nobody knows, "tomorrow" stays "tomorrow"."""
 
     def told(self) -> Iterator[tuple[str, Standing]]:
         """The texts in it, each with how far it is proven."""
@@ -70,6 +71,7 @@ class Observation:
             "role": self.role,
             "own": self.own,
             "pasted": list(self.pasted),
+            "undated": None if self.is_dated else True,
         }
         return {name: value for name, value in members.items() if value not in (None, "", [])}
 
@@ -120,6 +122,7 @@ class Transcripts:
         self._lock = threading.RLock()
         self._known: OrderedDict[tuple[str, str | None], Transcript] = OrderedDict()
         self._fresh: set[int] = set()
+        self._erased = False
         ledger.watch(self._note)
 
     def of(self, session: str, member: str | None = None) -> Transcript:
@@ -139,21 +142,22 @@ class Transcripts:
 
     def _follow(self) -> None:
         fresh, self._fresh = sorted(self._fresh), set()
-        if not fresh:
-            return
-        rows = self._ledger.at("observations", fresh)
-        if len(rows) < len(fresh):
-            # Something was erased: what remains is read again.
+        if self._erased:
+            # What remains is read again; an erased row's place may have been given to another by now.
             self._known.clear()
+            self._erased = False
             return
-        for seen in observations([rows[seq] for seq in fresh]):
+        rows = self._ledger.at("observations", fresh) if fresh else {}
+        for seen in observations([rows[seq] for seq in fresh if seq in rows]):
             for (session, _), transcript in self._known.items():
                 if session == seen.session:
                     transcript.add(seen)
 
     def _note(self, changed: Sequence[Touched]) -> None:
         with self._lock:
-            self._fresh |= {seq for table, seq, _ in changed if table == "observations"}
+            touched = [(seq, mac) for table, seq, mac in changed if table == "observations"]
+            self._fresh |= {seq for seq, _ in touched}
+            self._erased = self._erased or any(mac is None for _, mac in touched)
 
 
 def observations(found: Sequence[Sealed]) -> list[Observation]:
@@ -175,4 +179,5 @@ def _observation(row_id: str, text: str) -> Observation:
         role=body.get("role"),
         own=body.get("own", ""),
         pasted=tuple(body.get("pasted", ())),
+        is_dated=not body.get("undated", False),
     )

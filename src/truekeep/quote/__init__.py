@@ -1,6 +1,16 @@
 """Quote proof: is a memory what the owner said, and is a message the owner's own or pasted. Pure."""
 
 from truekeep.quote.paste import Parts, SeenTexts, split_paste
-from truekeep.quote.proof import OwnerMessage, Proof, Spoken, prove_quote
+from truekeep.quote.proof import OwnerMessage, Proof, Spoken, Understood, prove_quote, understood
 
-__all__ = ["OwnerMessage", "Parts", "Proof", "SeenTexts", "Spoken", "prove_quote", "split_paste"]
+__all__ = [
+    "OwnerMessage",
+    "Parts",
+    "Proof",
+    "SeenTexts",
+    "Spoken",
+    "Understood",
+    "prove_quote",
+    "split_paste",
+    "understood",
+]

@@ -68,11 +68,13 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """An owner's message without what was pasted into it."""
+class Understood:
+    """An owner's message without what was pasted into it, read once for many proofs."""
 
     text: str
     at: datetime | None
+    flat: str
+    """Its words with single spaces, as quotes are looked for."""
     scanned: Scan
     clauses: tuple[Clause, ...]
     words: frozenset[str]
@@ -96,7 +98,7 @@ def _tables() -> _Words:
 def prove_quote(
     quote: str,
     memory_text: str,
-    owner_messages: Iterable[Spoken],
+    owner_messages: Iterable[Spoken | Understood],
     *,
     seen: SeenTexts | None = None,
     speaker: str | None = None,
@@ -106,8 +108,8 @@ def prove_quote(
     wanted = " ".join(quote.split())
     if not wanted or len(wanted) > _LONGEST_QUOTE or not _WORD.search(wanted):
         return Proof(False, "no_quote", "There is no quote that could prove it.")
-    said = [_said(message, seen) for message in messages]
-    holder = next((part for part in said if wanted in " ".join(part.text.split())), None)
+    said = [understood(message, seen) for message in messages]
+    holder = next((part for part in said if wanted in part.flat), None)
     if holder is None:
         if any(wanted in " ".join(message.text.split()) for message in messages):
             return Proof(False, "quote_is_paste", "The quote stands in something you pasted, not in your words.")
@@ -115,11 +117,15 @@ def prove_quote(
     return _check(memory_text, _sentences_around(wanted, holder.text), holder, said, speaker)
 
 
-def _said(message: Spoken, seen: SeenTexts | None) -> _Said:
+def understood(message: Spoken | Understood, seen: SeenTexts | None = None) -> Understood:
+    """A message read for proofs; one that was read already is not read again."""
+    if isinstance(message, Understood):
+        return message
     own = split_paste(message.text, seen).own
     scanned = scan(own)
     words = frozenset(_WORD.findall(folded(own)))
-    return _Said(own, message.at if message.is_dated else None, scanned, clauses(scanned), words)
+    at = message.at if message.is_dated else None
+    return Understood(own, at, " ".join(own.split()), scanned, clauses(scanned), words)
 
 
 def _sentences_around(quote: str, text: str) -> str:
@@ -132,7 +138,7 @@ def _sentences_around(quote: str, text: str) -> str:
     return flat[before + 1 : (min(after) + 1) if after else len(flat)].strip()
 
 
-def _check(memory: str, sentence: str, holder: _Said, said: Sequence[_Said], speaker: str | None) -> Proof:
+def _check(memory: str, sentence: str, holder: Understood, said: Sequence[Understood], speaker: str | None) -> Proof:
     faults = (
         _unasserted(sentence, memory),
         _unsaid_value(memory, said),
@@ -155,7 +161,7 @@ def _unasserted(sentence: str, memory: str) -> Proof | None:
     return None
 
 
-def _unsaid_value(memory: str, said: Sequence[_Said]) -> Proof | None:
+def _unsaid_value(memory: str, said: Sequence[Understood]) -> Proof | None:
     known = {key for part in said for value in part.scanned.values for key in _forms(value, part.at)}
     for clause in clauses(memory):
         for value in clause.values:
@@ -181,7 +187,7 @@ def _wanted(value: Salient, clause: Clause) -> set[str]:
     return {value.key}
 
 
-def _unsaid_name(memory: str, said: Sequence[_Said], speaker: str | None) -> Proof | None:
+def _unsaid_name(memory: str, said: Sequence[Understood], speaker: str | None) -> Proof | None:
     own_name = frozenset(_WORD.findall(folded(speaker or "")))
     for value in scan(memory).values:
         if value.kind not in (Kind.NAME, Kind.QUOTED):
@@ -192,7 +198,7 @@ def _unsaid_name(memory: str, said: Sequence[_Said], speaker: str | None) -> Pro
     return None
 
 
-def _was_said(word: str, said: Sequence[_Said]) -> bool:
+def _was_said(word: str, said: Sequence[Understood]) -> bool:
     if word in _tables().mechanical:
         return True
     return any(word in part.words or lexeme(word) in {lexeme(own) for own in part.words} for part in said)
@@ -210,7 +216,7 @@ def _denials(text: str) -> int:
     return negations + sum(word in _tables().denying and word not in ("without", "cannot") for word in words)
 
 
-def _other_subject(memory: str, sentence: str, said: Sequence[_Said], speaker: str | None) -> Proof | None:
+def _other_subject(memory: str, sentence: str, said: Sequence[Understood], speaker: str | None) -> Proof | None:
     """Every value has to be said of the subject that the memory gives it."""
     own_name = tuple(_WORD.findall(folded(speaker or "")))
     for clause in clauses(memory):
@@ -243,7 +249,7 @@ def _has_name(text: str) -> bool:
     return any(value.kind is Kind.NAME and value.sure for value in scan(text).values)
 
 
-def _said_of(wanted: set[str], subject: tuple[str, ...], said: Sequence[_Said]) -> bool:
+def _said_of(wanted: set[str], subject: tuple[str, ...], said: Sequence[Understood]) -> bool:
     names = [word for word in subject if word != SELF]
     for part in said:
         for clause in part.clauses:
@@ -253,7 +259,7 @@ def _said_of(wanted: set[str], subject: tuple[str, ...], said: Sequence[_Said]) 
     return False
 
 
-def _is_about(clause: Clause, names: list[str], is_self: bool, part: _Said) -> bool:
+def _is_about(clause: Clause, names: list[str], is_self: bool, part: Understood) -> bool:
     spoken = clause.words | set(clause.about) | set(clause.value)
     if all(name in spoken or any(word[:_PREFIX] == name[:_PREFIX] for word in spoken) for name in names):
         return True if names or not is_self else SELF in spoken or not clause.is_attribute
@@ -261,7 +267,7 @@ def _is_about(clause: Clause, names: list[str], is_self: bool, part: _Said) -> b
     return clause.has_pronoun and all(name in part.words for name in names)
 
 
-def _unsaid_words(memory: str, holder: _Said, said: Sequence[_Said], speaker: str | None) -> Proof | None:
+def _unsaid_words(memory: str, holder: Understood, said: Sequence[Understood], speaker: str | None) -> Proof | None:
     """Weighty words have to be the owner's own; of the others, enough have to stand in the quoted message.
 
     Each part of the memory is looked at by itself, so that nothing rides along on what was really said.
@@ -286,7 +292,7 @@ def _weighty_lexemes() -> frozenset[str]:
     return frozenset(lexeme(word) for word in _tables().weighty)
 
 
-def _mentions(part: _Said, word: str) -> bool:
+def _mentions(part: Understood, word: str) -> bool:
     if word in part.words:
         return True
     stem = lexeme(word)
