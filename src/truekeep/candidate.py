@@ -49,15 +49,20 @@ def checked_words(name: str, words: object, settings: Settings) -> tuple[str, ..
 
 def checked_metadata(metadata: object, settings: Settings) -> dict[str, Any]:
     """Metadata: a small JSON object."""
-    if not isinstance(metadata, Mapping):
-        raise InvalidRequest("metadata must be a mapping.")
+    return checked_json("metadata", metadata, settings.metadata_cap)
+
+
+def checked_json(name: str, value: object, cap: int) -> dict[str, Any]:
+    """A JSON object, as it will be read back."""
+    if not isinstance(value, Mapping):
+        raise InvalidRequest(f"{name} must be a mapping.")
     try:
-        encoded = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False)
+        encoded = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         encoded.encode("utf-8")
     except (TypeError, ValueError, RecursionError):
-        raise InvalidRequest("metadata must be plain JSON.", code="metadata_not_json") from None
-    if len(encoded) > settings.metadata_cap:
-        raise InvalidRequest(f"metadata is over {settings.metadata_cap:,} characters.", code="metadata_too_long")
+        raise InvalidRequest(f"{name} must be plain JSON.", code=f"{name}_not_json") from None
+    if len(encoded) > cap:
+        raise InvalidRequest(f"{name} is over {cap:,} characters.", code=f"{name}_too_long")
     restored: dict[str, Any] = json.loads(encoded)
     return restored
 

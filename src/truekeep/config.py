@@ -74,6 +74,10 @@ class Settings:
     queue_per_principal: int = 200
     queue_expiry_days: float = 30.0
     busy_seconds: float = 30.0
+    extract_strategy: str = ""
+    extract_debounce_seconds: float = 30.0
+    extract_delay_seconds: float = 600.0
+    working_cap: int = 100_000
     ticket_minutes: float = 15.0
     credits_per_hour: int = 60
     hearsay_may_act_by_credit: bool = False

@@ -38,6 +38,9 @@ from truekeep.types import (
 FORGOTTEN = "rejected_claim"
 _WORDS = re.compile(r"\w+")
 
+Also = Callable[[Entry, Sequence[Verdict]], None]
+"""What a caller writes in the same transaction."""
+
 Vector = Any
 """A vector as the embedder made it; the gate only hands it on."""
 
@@ -85,11 +88,17 @@ class Gate:
         return self.admit_all([candidate])[0]
 
     def admit_all(
-        self, candidates: Sequence[Candidate], *, skip_rejected: bool = False, mark: str | None = None
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        skip_rejected: bool = False,
+        mark: str | None = None,
+        also: Also | None = None,
     ) -> list[Verdict]:
         """Decide on a batch, all or nothing: one rejection, and nothing of it is stored.
 
         ``skip_rejected`` stores the rest instead; ``mark`` is audited with the batch, for whoever resumes a load.
+        What ``also`` writes is written with the batch or not at all, and what it raises undoes the batch.
         """
         judged = self._judge(candidates)
         refused = [one.ruling.decision is Decision.REJECT for one in judged]
@@ -101,7 +110,14 @@ class Gate:
             ]
             if mark is not None:
                 entry.event("batch.marked", mark=mark, count=len(verdicts))
+            if also is not None:
+                also(entry, verdicts)
         return verdicts
+
+    def weigh(self, candidate: Candidate) -> Verdict:
+        """What would be decided on a candidate. Nothing is stored, queued or audited."""
+        judged = self._ruled(candidate, None)
+        return Verdict(judged.ruling.decision, judged.ruling.code, judged.ruling.reason, judged.findings)
 
     def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was."""

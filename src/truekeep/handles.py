@@ -12,6 +12,7 @@ from truekeep.types import Channel, Snapshot, Verdict
 
 if TYPE_CHECKING:
     from truekeep.boundary import ActionAnswer, Ticket
+    from truekeep.distil import Distilled
     from truekeep.keep import Keep
     from truekeep.recall import Recall
 
@@ -68,6 +69,11 @@ class Handle:
         """Confirm a call that waits, over a channel that may."""
         self.__keep.actions.confirm(ticket, via=self.channel)
 
+    def extract(self, strategy: str = "discrete", **options: Any) -> Distilled:
+        """Distil this handle's session; a custom prompt takes a channel that may use those."""
+        self._session()
+        return self.__keep.extract(strategy=strategy, **self._over(options))
+
     def snapshot(self, *, refresh: bool = False) -> Snapshot:
         """The snapshot of this handle's session, for a channel that may read."""
         require(self.__channel, "read")
@@ -119,6 +125,10 @@ class Session:
     def redeem(self, ticket: Ticket | str, name: str, arguments: Mapping[str, Any]) -> None:
         """Use a ticket up for just this call; ``truekeep.guard`` does it for a tool."""
         self._keep.actions.redeem(str(ticket), name, arguments)
+
+    def extract(self, strategy: str = "discrete", **options: Any) -> Distilled:
+        """Distil this session into memories."""
+        return self._keep.extract(self.name, strategy, **options)
 
     def snapshot(self, *, refresh: bool = False) -> Snapshot:
         """The frozen text for this session's prompt."""

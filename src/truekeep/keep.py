@@ -16,9 +16,15 @@ from truekeep.catalog import Catalog
 from truekeep.channels import Channels
 from truekeep.config import Paths, Settings
 from truekeep.credit import CreditBook
+from truekeep.distil import Distilled, Distiller
 from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.exposures import Exposures
+from truekeep.extract.job_rows import SealedJobs
+from truekeep.extract.library import PromptLibrary
+from truekeep.extract.prompt_rows import SealedPrompts
+from truekeep.extract.working_rows import SealedWorking
+from truekeep.extraction import Extractions
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
 from truekeep.influence import InfluencePolicy
@@ -28,6 +34,7 @@ from truekeep.origin import keep_name, own_principal, relays, require, session_n
 from truekeep.policy import preset
 from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
+from truekeep.provenance import Provenance
 from truekeep.reading import ANYBODY, Reader, is_hearsay
 from truekeep.recall import Filters, Query, Recall, Recaller
 from truekeep.review import Review, delete
@@ -37,8 +44,10 @@ from truekeep.snapshots import Snapshots
 from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
+from truekeep.talks import Talks
 from truekeep.transcripts import Transcripts
 from truekeep.types import MEMBER, Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict, utc_text
+from truekeep.working import Working
 
 
 def now() -> datetime:
@@ -81,6 +90,15 @@ class Keep:
         self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
         self.review = Review(ledger, self._gate, clock)
         self.audit = Audit(ledger)
+        jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
+        self.working = Working(
+            ledger, rows, jobs, self._sessions, self.channels, self._gate, self.observe, settings, clock
+        )
+        self.prompts = PromptLibrary(SealedPrompts(ledger), clock)
+        talks, provenance = Talks(self._sessions, rows), Provenance(self._intake)
+        distiller = Distiller(ledger, jobs, talks, provenance, self._gate, self.prompts, clock)
+        self.extraction = Extractions(ledger, jobs, distiller, self.channels.get, settings, clock)
+        self._sessions.on_owner_message(self.extraction.heard)
 
     @classmethod
     def open(
@@ -254,6 +272,8 @@ class Keep:
         principal: str | None = None,
         message: str | None = None,
         role: str | None = None,
+        at: datetime | None = None,
+        is_dated: bool = True,
     ) -> None:
         """Report what a session took in. Only the owner's channel makes owner messages; ``role`` is for display."""
         known = self.channels.get(channel)
@@ -267,7 +287,18 @@ class Keep:
             relayed=relays(known, named),
             message=checked_text(message, self.settings.field_cap) if message is not None else None,
             role=checked_text(role, self.settings.field_cap) if role is not None else None,
+            at=checked_moment("at", at),
+            is_dated=is_dated,
         )
+
+    def extract(self, session: str, strategy: str = "discrete", **options: Any) -> Distilled:
+        """Distil a session into memories now: each is proved against its messages and goes through the gate once.
+
+        ``via`` is the channel that asks (``agent`` if it is left out), ``model`` a ``ChatModel`` for more than the
+        built-in extractor finds, ``prompt`` an approved prompt's name for the strategy ``custom`` and
+        ``max_summary_length`` an option of ``summary``.
+        """
+        return self.extraction.now(session, strategy, **options)
 
     def bind(self, channel: str, *, session: str | None = None) -> Handle:
         """A handle that can do only what that channel may; this is what agent code is given."""
@@ -282,7 +313,8 @@ class Keep:
         return self._ledger.describe()
 
     def close(self) -> None:
-        """Let go of the store; closing twice is fine."""
+        """Let go of the store, with whatever works on it in the background; closing twice is fine."""
+        self.extraction.stop()
         self._ledger.close()
 
     def __enter__(self) -> Self:

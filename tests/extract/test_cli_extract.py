@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.extract.model_server import ModelServer, remembers, serving
+from tests.extract.model_server import ModelServer, remembers, says, serving
+from truekeep import Keep, Settings
 from truekeep.cli.extract import extract
 from truekeep.cli.prompts import prompts
 from truekeep.errors import NotAllowed, PromptSecurityError, TruekeepError
@@ -60,7 +60,7 @@ def test_a_dry_run_shows_what_would_be_taken_and_remembers_nothing(file: Path, h
 def test_what_nobody_vouched_for_is_held_for_review(file: Path, home: Path) -> None:
     found = run(extract, home, str(file), "--format", "json")
     assert found.exit_code == 1
-    assert {row["verdict"]["decision"] for row in json.loads(found.output)} == {"quarantine"}
+    assert {row["verdict"]["decision"] for row in json.loads(found.output)["taken"]} == {"quarantine"}
 
 
 def test_the_table_says_what_happened_to_each_candidate(file: Path, home: Path) -> None:
@@ -74,9 +74,9 @@ def test_a_poison_that_a_model_attributes_to_the_user_is_not_accepted(
 ) -> None:
     found = run(extract, home, str(file), "--mine", "user", "--llm", "--format", "json")
     assert found.exit_code == 1
-    (row,) = json.loads(found.output)
-    assert row["quotes"][0]["message_id"] == "2"
+    (row,) = json.loads(found.output)["taken"]
     assert row["verdict"]["decision"] in ("quarantine", "reject")
+    assert not row["proof"]["ok"]
 
 
 def test_a_transcript_without_statements_says_so(home: Path) -> None:
@@ -127,12 +127,44 @@ def test_the_list_shows_every_version_and_state(home: Path, prompt: Path) -> Non
     assert "disabled" in run(prompts, home, "list").output
 
 
-def test_the_library_is_for_its_owners_eyes_and_a_damaged_one_is_not_taken_for_empty(home: Path, prompt: Path) -> None:
-    run(prompts, home, "add", "drinks", str(prompt), "--by", "eva")
-    path = home / "prompts.json"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    for damage in ("{", '{"format": 9, "prompts": []}', '{"format": 1, "prompts": [{}]}', "[]"):
-        path.write_text(damage)
-        found = run(prompts, home, "list")
-        assert isinstance(found.exception, TruekeepError)
-        assert found.exception.code == "prompt_library"
+def test_what_a_person_vouches_for_is_proved_and_stored(file: Path, home: Path) -> None:
+    found = run(extract, home, str(file), "--mine", "user", "--speaker", "Ana", "--format", "json")
+    assert found.exit_code == 0
+    assert [
+        (row["text"], row["proof"]["code"], row["verdict"]["code"]) for row in json.loads(found.output)["taken"]
+    ] == [
+        ("Ana lives in Porto", "quoted", "stored"),
+        ("Ana prefers tea", "quoted", "stored"),
+    ]
+
+
+def test_the_same_transcript_is_not_extracted_twice(file: Path, home: Path) -> None:
+    run(extract, home, str(file), "--mine", "user")
+    again = run(extract, home, str(file), "--mine", "user")
+    assert (again.exit_code, again.output.strip()) == (0, "Nothing new was said since the last extraction.")
+    with Keep.open("default", home=home) as keep:
+        assert len(keep.get_memories()) == 2
+
+
+def test_sessions_that_are_due_are_extracted_by_one_command(home: Path) -> None:
+    with Keep.open("default", home=home, settings=Settings(embedder="none", extract_debounce_seconds=0)) as keep:
+        keep.observe("s-1", "user", "I live in Porto.")
+        keep.extraction.queue("s-1")
+    found = run(extract, home, "--queued", "--format", "json")
+    assert [row["text"] for one in json.loads(found.output) for row in one["taken"]] == ["The user lives in Porto"]
+    assert json.loads(run(extract, home, "--queued", "--format", "json").output) == []
+
+
+def test_a_session_that_fails_is_said_to_stay_queued(home: Path, prompt: Path, server: ModelServer) -> None:
+    server.script = [says("I would rather not.")]
+    with Keep.open("default", home=home, settings=Settings(embedder="none", extract_debounce_seconds=0)) as keep:
+        keep.observe("s-1", "user", "I live in Porto.")
+        keep.extraction.queue("s-1")
+    found = run(extract, home, "--queued", "--llm")
+    assert found.exit_code == 1
+    assert "s-1 stays queued (model_broken_json)." in found.output
+
+
+@pytest.mark.parametrize("arguments", [(), ("-", "--queued")])
+def test_a_file_or_the_queue_is_named_and_not_both(home: Path, arguments: tuple[str, ...]) -> None:
+    assert run(extract, home, *arguments, text="{}").exit_code == 2

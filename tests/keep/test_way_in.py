@@ -206,6 +206,7 @@ def test_a_handle_has_no_way_to_more_than_its_channel(keep: Keep) -> None:
         "check_action",
         "confirm",
         "delete_memory",
+        "extract",
         "get_memories",
         "observe",
         "recall",

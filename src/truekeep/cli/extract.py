@@ -1,10 +1,11 @@
-"""Extract memories from a transcript and put them through the gate."""
+"""Extract memories from a transcript, or from the sessions that wait for it, and say what became of each."""
 
 from __future__ import annotations
 
+import hashlib
 import sys
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -12,29 +13,31 @@ import click
 from truekeep.cli.options import open_keep, with_keep
 
 if TYPE_CHECKING:
+    from truekeep.distil import Distilled, Taken
     from truekeep.extract.conversation import Conversation, Extraction
     from truekeep.extract.llm import ChatModel
-    from truekeep.extract.strategies import Strategy
     from truekeep.keep import Keep
-    from truekeep.types import Verdict
 
 _LONGEST = 10_000_000
+_KEPT = timedelta(days=30)
+"""How long a transcript's messages stay in the keep after they were last used."""
 
 
 @click.command()
-@click.argument("file", type=click.File(encoding="utf-8"))
+@click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @click.option("--strategy", default="discrete", show_default=True, help="discrete, summary, preferences or custom.")
 @click.option("--mine", metavar="ROLE", help="I vouch that messages of this role are my own words.")
 @click.option("--speaker", help="What the person speaking is called.")
 @click.option("--date", type=click.DateTime(), help="When it was said, where the transcript does not say.")
-@click.option("--session", help="The session it belongs to.")
+@click.option("--session", help="The session it belongs to; by default one of its own.")
 @click.option("--max-summary-length", type=click.IntRange(50, 1000), help="For the strategy summary.")
 @click.option("--prompt", help="For the strategy custom: the name of an approved prompt.")
 @click.option("--llm", is_flag=True, help="Ask the model of TRUEKEEP_LLM_BASE_URL instead of the built-in extractor.")
 @click.option("--dry-run", is_flag=True, help="Show what would be taken; remember nothing.")
+@click.option("--queued", is_flag=True, help="Instead of a file: extract from the sessions that are due.")
 @with_keep
 def extract(
-    file: TextIO,
+    file: TextIO | None,
     strategy: str,
     mine: str | None,
     speaker: str | None,
@@ -44,39 +47,61 @@ def extract(
     prompt: str | None,
     llm: bool,
     dry_run: bool,
+    queued: bool,
     keep_name: str,
     home: str | None,
     output: str,
 ) -> None:
     """Distil the transcript in FILE ('-' for standard input): JSON lines, OpenAI messages or Markdown.
 
-    What is not proved to be the owner's words is held for review. Exit code 1: something was held or rejected.
+    What is not proved to be the owner's words is held for review. The same transcript is not extracted twice. Exit
+    code 1: something was held or rejected, or a queued session could not be extracted.
     """
+    if queued == (file is not None):
+        raise click.UsageError("Name one transcript, or use --queued.")
+    model = _model() if llm or strategy == "custom" else None
+    if file is None:
+        with open_keep(keep_name, home) as keep:
+            done = keep.extraction.run(model)
+        _print(done, output, [_run_members(run) for run in done])
+        return
     from truekeep.extract.transcript import read_transcript  # noqa: PLC0415 - keeps --help quick
 
-    chosen = _strategy(strategy, max_summary_length, prompt, home)
     said = None if date is None else date.replace(tzinfo=UTC)
-    talk = read_transcript(file.read(_LONGEST + 1), mine=mine, speaker=speaker, session=session, date=said)
-    found = chosen.extract(talk, _model() if llm or strategy == "custom" else None)
-    if dry_run:
-        _print(((extraction, None) for extraction in found), output)
+    source = file.read(_LONGEST + 1)
+    talk = read_transcript(source, mine=mine, speaker=speaker, session=session, date=said)
+    options = {"max_summary_length": max_summary_length} if max_summary_length is not None else {}
+    if dry_run and strategy != "custom":
+        _print_found(_found(talk, strategy, options, model), output)
         return
     with open_keep(keep_name, home) as keep:
-        taken = [(form, _remember(keep, form, via, talk)) for form, via in _routed(found, talk)]
-    _print(taken, output)
-    if not all(verdict.accepted for _, verdict in taken):
-        sys.exit(1)
+        if dry_run:
+            text = keep.prompts.usable(prompt or "").text
+            _print_found(_found(talk, strategy, {**options, "custom_prompt": text}, model), output)
+            return
+        name = session or _name(source, mine)
+        _take_in(keep, name, talk, speaker)
+        run = keep.extract(name, strategy, via="user", prompt=prompt, model=model, **options)
+        keep.working.sweep()
+    _print([run], output, _run_members(run))
 
 
-def _strategy(name: str, length: int | None, prompt: str | None, home: str | None) -> Strategy:
+def _name(source: str, mine: str | None) -> str:
+    """The same for the same transcript, so that it is recognised; another when somebody vouches for it."""
+    digest = hashlib.sha256(f"{mine}|{source}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"transcript-{digest[:20]}"
+
+
+def _take_in(keep: Keep, session: str, talk: Conversation, speaker: str | None) -> None:
+    """A transcript becomes a session like any other, so that what was only read in it is known by its channel."""
+    keep.working.put(session, via="user", speaker=speaker, ttl=_KEPT)
+    keep.working.append(session, *(message for message in talk.messages if message.text.strip()))
+
+
+def _found(talk: Conversation, strategy: str, options: dict[str, Any], model: ChatModel | None) -> list[Extraction]:
     from truekeep.extract.strategies import make_strategy  # noqa: PLC0415
 
-    options: dict[str, Any] = {} if length is None else {"max_summary_length": length}
-    if prompt is not None:
-        from truekeep.cli.prompts import _library  # noqa: PLC0415
-
-        options["custom_prompt"] = _library(home).usable(prompt).text
-    return make_strategy(name, **options)
+    return make_strategy(strategy, **options).extract(talk, model)
 
 
 def _model() -> ChatModel:
@@ -94,55 +119,79 @@ def _model() -> ChatModel:
     return ChatModel(settings)
 
 
-def _routed(found: list[Extraction], talk: Conversation) -> list[tuple[Extraction, str]]:
-    from truekeep.extract.promotion import routed_all  # noqa: PLC0415
-
-    (owner,) = talk.owner_channels
-    return routed_all(found, talk, owner=owner, otherwise="import")
-
-
-def _remember(keep: Keep, extraction: Extraction, via: str, talk: Conversation) -> Verdict:
-    origin = {"strategy": extraction.strategy, "message": extraction.message_id, "prompt": extraction.prompt}
-    return keep.remember(
-        extraction.text,
-        via=via,
-        session=talk.session,
-        kind=extraction.kind,
-        topics=extraction.topics,
-        entities=extraction.entities,
-        quote=extraction.quote if extraction.is_located else None,
-        metadata={name: value for name, value in origin.items() if value is not None},
-    )
-
-
-def _print(taken: Iterable[tuple[Extraction, Verdict | None]], output: str) -> None:
-    from truekeep.cli.output import STYLES, WORDS, console, print_json, table  # noqa: PLC0415
-
-    rows = list(taken)
+def _print(runs: Sequence[Distilled], output: str, members: Any) -> None:
     if output == "json":
-        print_json([_members(extraction, verdict) for extraction, verdict in rows])
+        from truekeep.cli.output import print_json  # noqa: PLC0415
+
+        print_json(members)
+    else:
+        _print_table(runs)
+    if not all(one.verdict.accepted for run in runs for one in run.taken) or any(run.code for run in runs):
+        sys.exit(1)
+
+
+def _print_table(runs: Sequence[Distilled]) -> None:
+    from rich.text import Text  # noqa: PLC0415 - not needed for JSON
+
+    from truekeep.cli.output import STYLES, WORDS, console, table  # noqa: PLC0415
+    from truekeep.fence import one_line  # noqa: PLC0415
+
+    listing = table("verdict", "memory", "why", "proof", wide="memory")
+    for one in (one for run in runs for one in run.taken):
+        verdict = one.verdict
+        word = Text(WORDS[verdict.decision], style=STYLES[verdict.decision])
+        why, proof = Text(verdict.code, style="dim"), Text(one.proof.code, style="dim")
+        listing.add_row(word, Text(one_line(one.extraction.text)), why, proof)
+    out = console()
+    if listing.row_count:
+        out.print(listing)
+    elif runs and not any(run.messages for run in runs) and not any(run.code for run in runs):
+        out.print("Nothing new was said since the last extraction.", style="dim")
+    else:
+        out.print("Nothing to remember was found.", style="dim")
+    for run in (run for run in runs if run.code):
+        out.print(f"{one_line(run.task.session)} stays queued ({run.code}).", style="yellow")
+
+
+def _run_members(run: Distilled) -> dict[str, Any]:
+    return {
+        "session": run.task.session,
+        "strategy": run.task.strategy,
+        "messages": run.messages,
+        "repeated": run.repeated,
+        "code": run.code,
+        "taken": [_taken_members(one) for one in run.taken],
+    }
+
+
+def _taken_members(one: Taken) -> dict[str, Any]:
+    proof = {"ok": one.proof.ok, "code": one.proof.code, "reason": one.proof.reason}
+    return _members(one.extraction) | {"proof": proof, "verdict": one.verdict.as_dict()}
+
+
+def _print_found(found: list[Extraction], output: str) -> None:
+    from truekeep.cli.output import console, print_json, table  # noqa: PLC0415
+
+    if output == "json":
+        print_json([_members(extraction) for extraction in found])
         return
     from rich.text import Text  # noqa: PLC0415 - not needed for JSON
 
     from truekeep.fence import one_line  # noqa: PLC0415
 
-    if not rows:
+    if not found:
         console().print("Nothing to remember was found.", style="dim")
         return
-    listing = table("verdict", "message", "memory", "why", wide="memory")
-    for extraction, verdict in rows:
-        word, style = (WORDS[verdict.decision], STYLES[verdict.decision]) if verdict else ("found", "")
-        where = Text(one_line(extraction.message_id or "nowhere"))
-        why = Text(verdict.code if verdict else extraction.strategy, style="dim")
-        listing.add_row(Text(word, style=style), where, Text(one_line(extraction.text)), why)
+    listing = table("message", "memory", wide="memory")
+    for extraction in found:
+        listing.add_row(Text(one_line(extraction.message_id or "nowhere")), Text(one_line(extraction.text)))
     console().print(listing)
 
 
-def _members(extraction: Extraction, verdict: Verdict | None) -> dict[str, Any]:
-    found = {
+def _members(extraction: Extraction) -> dict[str, Any]:
+    return {
         "text": extraction.text,
         "type": extraction.kind,
-        "quotes": [{"quote": s.quote, "message_id": s.message_id} for s in extraction.supports],
+        "quotes": [{"quote": one.quote, "message_id": one.message_id} for one in extraction.supports],
         "strategy": extraction.strategy,
     }
-    return found if verdict is None else found | {"verdict": verdict.as_dict()}

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from truekeep.cli.options import common
+from truekeep.cli.options import common, open_keep, with_keep
 
 if TYPE_CHECKING:
-    from truekeep.extract.library import PromptLibrary, PromptVersion
+    from truekeep.extract.library import PromptVersion
 
 _STYLES = {"approved": "green", "proposed": "yellow", "disabled": "red"}
 
 
 @click.group()
 def prompts() -> None:
-    """The library of extraction prompts: only approved ones are used."""
+    """A keep's library of extraction prompts: only approved ones are used."""
 
 
 @prompts.command()
@@ -43,22 +42,23 @@ def validate(file: TextIO, lenient: bool, home: str | None, output: str) -> None
 @click.argument("name")
 @click.argument("file", type=click.File(encoding="utf-8"))
 @click.option("--by", required=True, help="Who adds it.")
-@common
-def add(name: str, file: TextIO, by: str, home: str | None, output: str) -> None:
+@with_keep
+def add(name: str, file: TextIO, by: str, keep_name: str, home: str | None, output: str) -> None:
     """Propose the prompt in FILE as NAME. A dangerous one is refused now."""
-    from truekeep.origin import person_name  # noqa: PLC0415
-
-    version = _library(home).add(name, _prompt(file), by=person_name(by), at=datetime.now(UTC))
+    text = _prompt(file)
+    with open_keep(keep_name, home) as keep:
+        version = keep.prompts.add(name, text, by=by)
     _show(version, "somebody else approves it with: truekeep prompts approve " + name, output)
 
 
 @prompts.command("list")
-@common
-def list_prompts(home: str | None, output: str) -> None:
+@with_keep
+def list_prompts(keep_name: str, home: str | None, output: str) -> None:
     """List every version of every prompt."""
     from truekeep.cli.output import console, print_json, table  # noqa: PLC0415
 
-    versions = _library(home).all()
+    with open_keep(keep_name, home) as keep:
+        versions = keep.prompts.all()
     if output == "json":
         print_json([_members(version) for version in versions])
         return
@@ -80,13 +80,13 @@ def list_prompts(home: str | None, output: str) -> None:
 @click.option("--version", type=click.IntRange(1), help="Which one; the newest by default.")
 @click.option("--by", required=True, help="Who approves it; not who added it.")
 @click.option("--reason", default="", help="Why.")
-@common
-def approve(name: str, version: int | None, by: str, reason: str, home: str | None, output: str) -> None:
+@with_keep
+def approve(
+    name: str, version: int | None, by: str, reason: str, keep_name: str, home: str | None, output: str
+) -> None:
     """Approve a proposed prompt, so that extraction may use it."""
-    from truekeep.origin import person_name  # noqa: PLC0415
-
-    now = datetime.now(UTC)
-    approved = _library(home).approve(name, version, by=person_name(by), at=now, reason=reason)
+    with open_keep(keep_name, home) as keep:
+        approved = keep.prompts.approve(name, version, by=by, reason=reason)
     _show(approved, "use it with: truekeep extract FILE --strategy custom --prompt " + name, output)
 
 
@@ -95,22 +95,14 @@ def approve(name: str, version: int | None, by: str, reason: str, home: str | No
 @click.option("--version", type=click.IntRange(1), help="Which one; the newest by default.")
 @click.option("--by", required=True, help="Who disables it.")
 @click.option("--reason", required=True, help="Why.")
-@common
-def disable(name: str, version: int | None, by: str, reason: str, home: str | None, output: str) -> None:
+@with_keep
+def disable(
+    name: str, version: int | None, by: str, reason: str, keep_name: str, home: str | None, output: str
+) -> None:
     """Take a prompt out of use; its hash finds the memories it made."""
-    from truekeep.origin import person_name  # noqa: PLC0415
-
-    now = datetime.now(UTC)
-    disabled = _library(home).disable(name, version, by=person_name(by), at=now, reason=reason)
+    with open_keep(keep_name, home) as keep:
+        disabled = keep.prompts.disable(name, version, by=by, reason=reason)
     _show(disabled, "", output)
-
-
-def _library(home: str | None) -> PromptLibrary:
-    from truekeep.config import Paths  # noqa: PLC0415
-    from truekeep.extract.library import PromptLibrary  # noqa: PLC0415
-    from truekeep.extract.prompt_file import FilePromptStore  # noqa: PLC0415
-
-    return PromptLibrary(FilePromptStore(Paths.resolve(home).config / "prompts.json"))
 
 
 def _prompt(file: TextIO) -> str:

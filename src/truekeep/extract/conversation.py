@@ -30,6 +30,8 @@ class Message:
     principal: str | None = None
     is_dated: bool = True
     """Whether ``at`` is when it was said. Where nobody knows, "tomorrow" stays "tomorrow"."""
+    alias: str = ""
+    """What the host calls it, where its id is the keep's own. Two messages may have one; nothing rests on it."""
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:

@@ -11,8 +11,9 @@ TEMPLATE_REFUSED = "Template formatting security error"
 MEMORY_FILTERED = "Filtered potentially unsafe memory"
 MODEL_FAILED = "Extraction model call failed"
 PROOF_FAILED = "Quote could not be checked"
+EXTRACTION_FAILED = "Extraction failed"
 
-_LEVELS = {MEMORY_FILTERED: logging.WARNING, MODEL_FAILED: logging.WARNING}
+_LEVELS = {MEMORY_FILTERED: logging.WARNING, MODEL_FAILED: logging.WARNING, EXTRACTION_FAILED: logging.WARNING}
 
 # A library is silent until its host configures logging.
 logging.getLogger("truekeep").addHandler(logging.NullHandler())

@@ -1,7 +1,8 @@
-"""The queue of conversations to extract from: debounced, crash-proof, and never promoted twice.
+"""The queue of sessions to extract from: debounced, crash-proof, and never promoted twice.
 
-Pure: a job is a value, and each step is a function from one state to the next. A ``JobStore`` keeps them; if
-every step is stored before the next is taken, a crash at any point leaves the job where it can be taken again.
+Pure: a job is a value, and each step is a function from one state to the next. Every step is stored before the
+next is taken, and what was promoted is stored in the transaction that promotes it, so a crash at any point leaves
+the job where it can be taken again, with nothing lost and nothing to be done twice.
 """
 
 from __future__ import annotations
@@ -11,114 +12,140 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import TypeVar
 
-from truekeep.extract.conversation import Conversation, Extraction
+from truekeep.extract.conversation import Extraction, Message
 
-DEBOUNCE = timedelta(seconds=30)
-LONGEST_DELAY = timedelta(minutes=10)
 LEASE = timedelta(minutes=15)
 MOST_ATTEMPTS = 8
+WAITING, DONE, STUCK = "waiting", "done", "stuck"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a session has to be quiet, and how long it may put extraction off by never being quiet."""
+
+    debounce: timedelta = timedelta(seconds=30)
+    longest: timedelta = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be done with a session; two tasks of one session go on side by side."""
+
+    session: str
+    strategy: str
+    prompt: str | None = None
+    """For the strategy ``custom``: the name of a prompt in the keep's library."""
+    max_summary_length: int | None = None
+
+    @property
+    def id(self) -> str:
+        """The name of its job; no session's name has a space in it."""
+        return " ".join(part for part in (self.session, self.strategy, self.prompt) if part)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A session that something new was said in, and how far its extraction has come."""
 
-    session: str
-    strategy: str
+    task: Task
     first_asked: datetime
     due: datetime
-    digest: str = ""
-    """Of the messages that were last extracted from; unchanged sources are skipped."""
-    promoted: frozenset[str] = frozenset()
-    """Keys of the candidates that already went through the gate."""
+    asks: int = 1
+    """How often it was asked for; who finishes it sees by this whether something came in meanwhile."""
+    through: str = ""
+    """The last message that was extracted from; what stands up to it is not read again."""
     attempts: int = 0
     leased_until: datetime | None = None
-    state: str = "waiting"
+    leased_by: str = ""
+    state: str = WAITING
     code: str = ""
     """Why the last attempt failed."""
 
 
-class JobStore(Protocol):
-    """Where jobs are kept."""
-
-    def put(self, job: Job) -> None:
-        """Keep a job, replacing its earlier state, before this returns."""
-
-    def get(self, session: str, strategy: str) -> Job | None:
-        """The job of that session and strategy."""
-
-    def all(self) -> Sequence[Job]:
-        """Every job."""
-
-
-def asked(job: Job | None, session: str, strategy: str, now: datetime) -> Job:
+def asked(job: Job | None, task: Task, now: datetime, pace: Pace | None = None) -> Job:
     """The job after something new was said: it waits for quiet, but not for ever."""
+    pace = pace or Pace()
     if job is None:
-        return Job(session, strategy, now, now + DEBOUNCE)
-    first = job.first_asked if job.state == "waiting" else now
-    due = min(now + DEBOUNCE, first + LONGEST_DELAY)
-    return replace(job, first_asked=first, due=due, state="waiting", attempts=0, code="")
+        return Job(task, now, now + pace.debounce)
+    first = job.first_asked if job.state == WAITING else now
+    due = min(now + pace.debounce, first + pace.longest)
+    return replace(job, task=task, first_asked=first, due=due, state=WAITING, attempts=0, code="", asks=job.asks + 1)
 
 
 def ready(jobs: Iterable[Job], now: datetime) -> list[Job]:
     """The jobs whose time has come, longest waiting first. A lease that ran out is a crash: its job is ready."""
-    return sorted((job for job in jobs if _is_ready(job, now)), key=lambda job: job.due)
+    return sorted((job for job in jobs if is_ready(job, now)), key=lambda job: job.due)
 
 
-def taken(job: Job, now: datetime) -> Job:
+def is_ready(job: Job, now: datetime) -> bool:
+    """Whether a worker may take the job now."""
+    return job.state == WAITING and job.due <= now and not is_leased(job, now)
+
+
+def is_leased(job: Job, now: datetime) -> bool:
+    """Whether somebody is at it."""
+    return job.leased_until is not None and job.leased_until > now
+
+
+def next_moment(jobs: Iterable[Job]) -> datetime | None:
+    """When the next job can be taken; none waits without end."""
+    waiting = (job for job in jobs if job.state == WAITING)
+    return min((max(job.due, job.leased_until or job.due) for job in waiting), default=None)
+
+
+def taken(job: Job, now: datetime, by: str) -> Job:
     """The job while a worker has it."""
-    return replace(job, leased_until=now + LEASE, attempts=job.attempts + 1)
+    return replace(job, leased_until=now + LEASE, leased_by=by, attempts=job.attempts + 1)
 
 
-def has_changed(job: Job, conversation: Conversation) -> bool:
-    """Whether there is anything in the conversation that the last extraction has not seen."""
-    return job.digest != source_digest(conversation)
+def unread(job: Job, messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What the last extraction has not seen: everything after the message it got to, or all if that is gone."""
+    places = [place for place, message in enumerate(messages) if message.id == job.through]
+    return tuple(messages[places[-1] + 1 :] if places else messages)
 
 
-def unpromoted(job: Job, extractions: Iterable[Extraction]) -> list[Extraction]:
-    """The candidates that have not been through the gate for this session, each once."""
-    fresh: dict[str, Extraction] = {}
-    for extraction in extractions:
-        key = candidate_key(extraction)
-        if key not in job.promoted:
-            fresh.setdefault(key, extraction)
-    return list(fresh.values())
+def unpromoted(promoted: frozenset[str], keyed: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """What has not been through the gate for this session, by whichever task, each key once."""
+    fresh: dict[str, T] = {}
+    for key, candidate in keyed:
+        if key not in promoted:
+            fresh.setdefault(key, candidate)
+    return fresh
 
 
-def promoted(job: Job, extraction: Extraction) -> Job:
-    """The job after one candidate went through the gate; stored in the same transaction as the verdict."""
-    return replace(job, promoted=job.promoted | {candidate_key(extraction)})
+def advanced(job: Job, through: str, now: datetime) -> Job:
+    """The job after a batch of messages went through the gate; stored in the same transaction as the verdicts.
+
+    The lease runs on from here, because the worker that got this far is alive.
+    """
+    return replace(job, through=through, leased_until=now + LEASE, attempts=1, code="")
 
 
-def finished(job: Job, conversation: Conversation) -> Job:
-    """The job after everything in it went through the gate."""
-    return replace(job, digest=source_digest(conversation), state="done", leased_until=None, attempts=0, code="")
+def finished(job: Job, asks: int) -> Job:
+    """The job after everything in it was read; still waiting if it was asked for again meanwhile."""
+    state = DONE if job.asks == asks else WAITING
+    return replace(job, state=state, leased_until=None, leased_by="", attempts=0, code="")
 
 
-def failed(job: Job, code: str, now: datetime) -> Job:
+def failed(job: Job, code: str, now: datetime, pace: Pace | None = None) -> Job:
     """The job after a failure: it comes back later and later, and in the end waits for a person. It is never lost."""
+    free = replace(job, leased_until=None, leased_by="", code=code)
     if job.attempts >= MOST_ATTEMPTS:
-        return replace(job, state="stuck", leased_until=None, code=code)
-    pause = DEBOUNCE * 2 ** min(job.attempts, 8)
-    return replace(job, due=now + pause, leased_until=None, code=code)
+        return replace(free, state=STUCK)
+    pause = max((pace or Pace()).debounce, timedelta(seconds=1)) * 2 ** min(job.attempts, 8)
+    return replace(free, due=now + pause)
 
 
-def source_digest(conversation: Conversation) -> str:
-    """A digest of everything extraction reads."""
-    shown = [(m.id, m.channel, m.text, m.at.isoformat()) for m in conversation.messages]
+def released(job: Job) -> Job:
+    """The job of a worker that stops before it is done: the next one may take it at once."""
+    return replace(job, leased_until=None, leased_by="", attempts=max(0, job.attempts - 1))
+
+
+def candidate_key(extraction: Extraction, standing: str = "") -> str:
+    """What makes two candidates the same one: what they say, the words they rest on and how far they are proven."""
+    shown = [extraction.text.casefold(), sorted(support.quote for support in extraction.supports), standing]
     return hashlib.sha256(json.dumps(shown, ensure_ascii=True).encode("ascii")).hexdigest()
-
-
-def candidate_key(extraction: Extraction) -> str:
-    """What makes two candidates the same one: what they say and what they rest on."""
-    supports = sorted((support.quote, support.message_id or "") for support in extraction.supports)
-    shown = [extraction.text.casefold(), supports]
-    return hashlib.sha256(json.dumps(shown, ensure_ascii=True).encode("ascii")).hexdigest()
-
-
-def _is_ready(job: Job, now: datetime) -> bool:
-    if job.state != "waiting" or job.due > now:
-        return False
-    return job.leased_until is None or job.leased_until <= now

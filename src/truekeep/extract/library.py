@@ -6,15 +6,17 @@ get better. Only an approved version can be used; every memory names the hash of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from truekeep.candidate import checked_text
 from truekeep.errors import InvalidName, InvalidRequest, NotAllowed, PromptSecurityError, UnknownId
 from truekeep.extract.prompt_safety import validate_custom_prompt
 from truekeep.extract.strategies import prompt_hash
+from truekeep.origin import person_name
 
 _MOST_VERSIONS = 1_000
 _LONGEST_REASON = 500
@@ -49,6 +51,24 @@ class PromptVersion:
         return prompt_hash(self.text) == self.hash
 
 
+_STEPS = {
+    State.PROPOSED: (State.APPROVED, State.DISABLED),
+    State.APPROVED: (State.DISABLED,),
+    State.DISABLED: (),
+}
+
+
+def require_step(before: PromptVersion | None, after: PromptVersion) -> None:
+    """Refuse what two people at once could do to a version: another text under it, or a way back from its state."""
+    if before is None:
+        if after.state is not State.PROPOSED:
+            raise UnknownId("No such prompt in the library.", code="unknown_prompt")
+    elif before.hash != after.hash:
+        raise InvalidRequest("Somebody else added this version meanwhile.", code="prompt_version_taken")
+    elif after.state not in _STEPS[before.state]:
+        raise InvalidRequest(f"This version is {before.state.value}.", code="prompt_decided")
+
+
 class PromptStore(Protocol):
     """Where the library is kept."""
 
@@ -62,10 +82,11 @@ class PromptStore(Protocol):
 class PromptLibrary:
     """Adds, approves, disables and hands out prompts."""
 
-    def __init__(self, store: PromptStore) -> None:
+    def __init__(self, store: PromptStore, clock: Callable[[], datetime]) -> None:
         self._store = store
+        self._clock = clock
 
-    def add(self, name: str, text: str, *, by: str, at: datetime) -> PromptVersion:
+    def add(self, name: str, text: str, *, by: str) -> PromptVersion:
         """Propose a prompt. A bad one is refused now, not later in the background."""
         if not isinstance(name, str) or not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
             raise InvalidName(
@@ -74,31 +95,33 @@ class PromptLibrary:
         if len(name) > 64:
             raise InvalidName("A prompt's name has at most 64 characters.", code="invalid_prompt_name")
         validate_custom_prompt(text)
-        versions = [known for known in self._store.all() if known.name == name]
-        if len(versions) >= _MOST_VERSIONS:
+        known = self._store.all()
+        number = max((version.version for version in known if version.name == name), default=0) + 1
+        if number > _MOST_VERSIONS:
             raise InvalidRequest("This prompt has too many versions.", code="too_many_versions")
-        made = PromptVersion(name, len(versions) + 1, text, prompt_hash(text), State.PROPOSED, by, at)
+        plain = str.__str__(text)
+        made = PromptVersion(name, number, plain, prompt_hash(plain), State.PROPOSED, person_name(by), self._clock())
+        self._require_not_disabled(made.hash)
         self._store.put(made)
         return made
 
-    def approve(
-        self, name: str, version: int | None = None, *, by: str, at: datetime, reason: str = ""
-    ) -> PromptVersion:
+    def approve(self, name: str, version: int | None = None, *, by: str, reason: str = "") -> PromptVersion:
         """Approve a proposed version, the newest unless one is named. Nobody approves a prompt of their own."""
         found = self._found(name, version)
         if found.state is not State.PROPOSED:
             raise InvalidRequest(f"This version is {found.state.value}.", code="prompt_not_proposed")
-        if found.added_by == by:
+        if found.added_by.casefold() == person_name(by).casefold():
             raise NotAllowed("Somebody else has to approve this prompt.", code="own_prompt")
         self._check(found)
-        return self._decide(found, State.APPROVED, by=by, at=at, reason=reason)
+        self._require_not_disabled(found.hash)
+        return self._decide(found, State.APPROVED, by=by, reason=reason)
 
-    def disable(self, name: str, version: int | None = None, *, by: str, at: datetime, reason: str) -> PromptVersion:
+    def disable(self, name: str, version: int | None = None, *, by: str, reason: str) -> PromptVersion:
         """Take a text out of use, under whatever name and version. Its hash says which memories to revoke."""
         chosen = self._found(name, version)
         for known in list(self._store.all()):
             if known.hash == chosen.hash and known.state is not State.DISABLED:
-                self._decide(known, State.DISABLED, by=by, at=at, reason=reason)
+                self._decide(known, State.DISABLED, by=by, reason=reason)
         return self._found(chosen.name, chosen.version)
 
     def usable(self, name: str) -> PromptVersion:
@@ -127,6 +150,10 @@ class PromptLibrary:
         """Every version of every prompt."""
         return self._store.all()
 
+    def _require_not_disabled(self, wanted: str) -> None:
+        if any(known.hash == wanted and known.state is State.DISABLED for known in self._store.all()):
+            raise NotAllowed("A person took this very text out of use.", code="prompt_disabled")
+
     def _found(self, name: str, version: int | None) -> PromptVersion:
         named = [known for known in self._store.all() if known.name == name]
         chosen = [known for known in named if version is None or known.version == version]
@@ -139,7 +166,8 @@ class PromptLibrary:
             raise PromptSecurityError("The stored prompt is not the one that was added.", code="prompt_altered")
         validate_custom_prompt(version.text)
 
-    def _decide(self, found: PromptVersion, state: State, *, by: str, at: datetime, reason: str) -> PromptVersion:
-        decided = replace(found, state=state, decided_by=by, decided_at=at, reason=reason[:_LONGEST_REASON])
+    def _decide(self, found: PromptVersion, state: State, *, by: str, reason: str) -> PromptVersion:
+        said = checked_text(reason, _LONGEST_REASON) if reason != "" else ""
+        decided = replace(found, state=state, decided_by=person_name(by), decided_at=self._clock(), reason=said)
         self._store.put(decided)
         return decided

@@ -1,24 +1,22 @@
 """Working memory: a session's messages, data and context, with a life span and a window that fits a budget.
 
-Pure values. Where they are kept is the business of a ``WorkingStore``. Messages are never dropped to save room:
-the window that is shown is cut, and what falls out of it is summed up, but the session keeps everything until
-it expires, so that extraction loses nothing.
+Pure values. Messages are never dropped to save room: the window that is shown is cut, and what falls out of it is
+summed up, but the session keeps everything until it expires, so that extraction loses nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from truekeep.errors import InvalidRequest
 from truekeep.extract.conversation import OWNER_CHANNELS, Conversation, Message
 from truekeep.extract.usage import estimated_tokens
-from truekeep.types import utc_moment, utc_text
 
-FORMAT = 1
+LONGEST_LIFE = timedelta(days=3_650)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -32,14 +30,20 @@ class WorkingMemory:
     messages: tuple[Message, ...] = ()
     data: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     context: str = ""
+    via: str = ""
+    """The channel that data and context were last written over."""
+    speaker: str | None = None
+    """What the owner is called."""
     ttl: timedelta | None = None
     token_budget: int | None = None
 
     def __post_init__(self) -> None:
         if len({message.id for message in self.messages}) != len(self.messages):
             raise InvalidRequest("Two messages have the same id.", code="duplicate_message")
-        if self.token_budget is not None and self.token_budget < 1:
-            raise InvalidRequest("The token budget must be at least 1.", code="invalid_budget")
+        if self.token_budget is not None and (not _is_whole(self.token_budget) or self.token_budget < 1):
+            raise InvalidRequest("The token budget must be a whole number from 1.", code="invalid_budget")
+        if self.ttl is not None and not (isinstance(self.ttl, timedelta) and timedelta(0) < self.ttl <= LONGEST_LIFE):
+            raise InvalidRequest("The life span must be a timedelta of up to ten years.", code="invalid_ttl")
 
     @property
     def expires_at(self) -> datetime | None:
@@ -52,7 +56,8 @@ class WorkingMemory:
 
     def channels(self) -> frozenset[str]:
         """The channels anything came over: what the session has read, and so what taints it."""
-        return frozenset(message.channel for message in self.messages)
+        written = {self.via} if self.data or self.context else set()
+        return frozenset({message.channel for message in self.messages} | written)
 
     def is_tainted(self, untainting: frozenset[str]) -> bool:
         """Whether anything came in over a channel other than these."""
@@ -71,30 +76,7 @@ class Window:
     """The channels behind the summary. A summary of something read is as tainted as what was read."""
 
 
-class WorkingStore(Protocol):
-    """Where sessions are kept."""
-
-    def put(self, memory: WorkingMemory) -> None:
-        """Keep a session, replacing its earlier state."""
-
-    def get(self, session: str) -> WorkingMemory | None:
-        """The session of that name, if it is there."""
-
-    def list(self) -> Sequence[str]:
-        """The names of all sessions."""
-
-    def delete(self, session: str) -> bool:
-        """Let a session go; whether it was there."""
-
-
 Summarise = Callable[[Sequence[Message]], str]
-
-
-def appended(memory: WorkingMemory, *messages: Message, now: datetime) -> WorkingMemory:
-    """The session with more messages. A message that is already there is not added twice."""
-    known = {message.id for message in memory.messages}
-    fresh = tuple(message for message in messages if message.id not in known)
-    return replace(memory, messages=memory.messages + fresh, updated_at=max(now, memory.updated_at))
 
 
 def window(memory: WorkingMemory, summarise: Summarise, count: Callable[[str], int] = estimated_tokens) -> Window:
@@ -108,67 +90,23 @@ def window(memory: WorkingMemory, summarise: Summarise, count: Callable[[str], i
     return Window(kept, summary, tuple(m.id for m in overflow), frozenset(message.channel for message in overflow))
 
 
-def conversation_of(
-    memory: WorkingMemory, *, speaker: str | None = None, owner_channels: frozenset[str] = OWNER_CHANNELS
-) -> Conversation:
-    """The session as extraction sees it: everything that was said, not just what is in the window."""
-    return Conversation(memory.messages, owner_channels, speaker, memory.session)
+def statements_of(speaker: str | None, owner_channels: frozenset[str] = OWNER_CHANNELS) -> Summarise:
+    """A summary without a model: what the owner said about themselves, and how much else there was.
+
+    Nothing that was read is in it, so that no page gets a longer life in the window than its own message has.
+    """
+
+    def summarise(messages: Sequence[Message]) -> str:
+        from truekeep.extract.offline.extractor import extract_statements  # noqa: PLC0415 - loads the languages
+
+        found = extract_statements(Conversation(tuple(messages), owner_channels, speaker))
+        return ". ".join([f"{len(messages)} earlier messages", *(statement.text for statement in found)]) + "."
+
+    return summarise
 
 
-def as_dict(memory: WorkingMemory) -> dict[str, Any]:
-    """The session as JSON members, with the version of this form."""
-    return {
-        "format": FORMAT,
-        "session": memory.session,
-        "created_at": utc_text(memory.created_at),
-        "updated_at": utc_text(memory.updated_at),
-        "messages": [_message_dict(message) for message in memory.messages],
-        "data": dict(memory.data),
-        "context": memory.context,
-        "ttl_seconds": None if memory.ttl is None else memory.ttl.total_seconds(),
-        "token_budget": memory.token_budget,
-    }
-
-
-def from_dict(members: Mapping[str, Any]) -> WorkingMemory:
-    """The session behind ``as_dict``; another version's form is refused, not guessed at."""
-    if members.get("format") != FORMAT:
-        raise InvalidRequest("This working memory was written by another version.", code="working_format")
-    ttl = members["ttl_seconds"]
-    return WorkingMemory(
-        session=members["session"],
-        created_at=utc_moment(members["created_at"]),
-        updated_at=utc_moment(members["updated_at"]),
-        messages=tuple(_message(entry) for entry in members["messages"]),
-        data=MappingProxyType(dict(members["data"])),
-        context=members["context"],
-        ttl=None if ttl is None else timedelta(seconds=ttl),
-        token_budget=members["token_budget"],
-    )
-
-
-def _message_dict(message: Message) -> dict[str, Any]:
-    return {
-        "id": message.id,
-        "channel": message.channel,
-        "text": message.text,
-        "at": utc_text(message.at),
-        "role": message.role,
-        "principal": message.principal,
-        "is_dated": message.is_dated,
-    }
-
-
-def _message(members: Mapping[str, Any]) -> Message:
-    return Message(
-        id=members["id"],
-        channel=members["channel"],
-        text=members["text"],
-        at=utc_moment(members["at"]),
-        role=members["role"],
-        principal=members["principal"],
-        is_dated=members["is_dated"],
-    )
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _tokens(messages: Sequence[Message], count: Callable[[str], int]) -> int:

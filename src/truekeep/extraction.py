@@ -1,0 +1,213 @@
+"""Extraction: which sessions are to be distilled, when, and by whom. Now, or in the background after a debounce."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from truekeep.config import Settings
+from truekeep.distil import Distilled, Distiller, Overtaken
+from truekeep.errors import InvalidRequest, KeepClosed, NotAllowed, TruekeepError
+from truekeep.extract import events
+from truekeep.extract.job_rows import SealedJobs
+from truekeep.extract.jobs import DONE, Job, Pace, Task, asked, failed, is_ready, next_moment, ready, released, taken
+from truekeep.origin import require, session_name
+from truekeep.stores.audit import Touched
+from truekeep.stores.ledger import Entry, Ledger
+from truekeep.types import Channel
+from truekeep.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truekeep.extract.llm import ChatModel
+
+CUSTOM = "custom"
+OnDone = Callable[[Distilled], None]
+"""Told of every background run, also of one that failed."""
+
+
+class Extractions:
+    """The queue of one keep, and the worker that empties it."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        jobs: SealedJobs,
+        distiller: Distiller,
+        channel: Callable[[str], Channel],
+        settings: Settings,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._ledger = ledger
+        self._jobs = jobs
+        self._distiller = distiller
+        self._channel = channel
+        self._strategy = settings.extract_strategy
+        self._pace = Pace(
+            timedelta(seconds=settings.extract_debounce_seconds), timedelta(seconds=settings.extract_delay_seconds)
+        )
+        self._clock = clock
+        self._name = secrets.token_hex(8)
+        self._model: ChatModel | None = None
+        self._on_done: OnDone | None = None
+        self._worker: Worker | None = None
+        if self._strategy:
+            distiller.strategy(Task("settings", self._strategy))
+        ledger.watch(self._note)
+
+    # Asking
+
+    def queue(
+        self,
+        session: str,
+        strategy: str = "discrete",
+        *,
+        via: str = "agent",
+        prompt: str | None = None,
+        max_summary_length: int | None = None,
+    ) -> Job:
+        """Have a session distilled once it is quiet. What could not be done is refused now, not in the background."""
+        task = self._task(session, strategy, via, prompt, max_summary_length)
+        with self._ledger.writing() as entry:
+            job = asked(self._jobs.get(task), task, self._clock(), self._pace)
+            self._jobs.put(entry, job)
+            entry.event("extraction.queued", session=task.session, strategy=task.strategy, by=via)
+        return job
+
+    def heard(self, entry: Entry, session: str) -> None:
+        """The owner said something: with ``extract_strategy`` set the session is queued, in the same transaction."""
+        if self._strategy:
+            task = Task(session, self._strategy)
+            self._jobs.put(entry, asked(self._jobs.get(task), task, self._clock(), self._pace))
+
+    def jobs(self) -> list[Job]:
+        """Every job with its state, its failures and when it is due."""
+        return self._jobs.all()
+
+    # Doing
+
+    def now(
+        self,
+        session: str,
+        strategy: str = "discrete",
+        *,
+        via: str = "agent",
+        prompt: str | None = None,
+        max_summary_length: int | None = None,
+        model: ChatModel | None = None,
+    ) -> Distilled:
+        """Distil a session at once. If it fails, it stays queued and the error is raised."""
+        task = self._task(session, strategy, via, prompt, max_summary_length)
+        known = self._jobs.get(task)
+        if known is not None and known.state == DONE and not self._distiller.has_unread(known):
+            return Distilled(task)
+        with self._ledger.writing() as entry:
+            now = self._clock()
+            # Whoever asks for it now takes it over; the one that had it will find that out when it promotes.
+            job = taken(asked(self._jobs.get(task), task, now, self._pace), now, secrets.token_hex(8))
+            self._jobs.put(entry, job)
+            entry.event("extraction.taken", session=task.session, strategy=task.strategy, by=via)
+        try:
+            return self._distiller.run(job, model)
+        except Exception as error:
+            self._put_back(job, error)
+            raise
+
+    def run(self, model: ChatModel | None = None) -> list[Distilled]:
+        """Do everything that is due; a failure is in the answer, and its session stays queued."""
+        done: list[Distilled] = []
+        for job in ready(self._jobs.waiting(), self._clock()):
+            mine = self._take(job.task)
+            if mine is not None:
+                done.append(self._attempt(mine, model))
+        return done
+
+    def start(self, model: ChatModel | None = None, on_done: OnDone | None = None) -> None:
+        """Empty the queue in the background from now on, until the keep is closed."""
+        if self._worker is not None:
+            raise InvalidRequest("The background extraction runs already.", code="extraction_running")
+        self._model, self._on_done = model, on_done
+        self._worker = Worker(self)
+
+    def stop(self) -> None:
+        """End the background extraction; what it was at is put back, so that the next worker need not wait."""
+        worker, self._worker = self._worker, None
+        if worker is None:
+            return
+        worker.stop()
+        self._release()
+        worker.join(1.0)
+
+    def work(self) -> float | None:
+        """One round of the background: what is due, and the seconds until something is."""
+        for done in self.run(self._model):
+            if self._on_done is not None:
+                self._on_done(done)
+        moment = next_moment(self._jobs.waiting())
+        return None if moment is None else (moment - self._clock()).total_seconds()
+
+    def _task(self, session: str, strategy: str, via: str, prompt: str | None, length: int | None) -> Task:
+        channel = self._channel(via)
+        require(channel, "write")
+        task = Task(session_name(session), strategy, prompt, length)
+        if strategy == CUSTOM or prompt is not None:
+            require(channel, "custom-prompts")
+            if strategy != CUSTOM or prompt is None:
+                raise InvalidRequest(
+                    "The strategy custom goes with the name of an approved prompt, and only that strategy does.",
+                    code="strategy_options",
+                    hint="Add one with keep.prompts.add or 'truekeep prompts add', and have it approved.",
+                )
+        self._distiller.strategy(task)
+        return task
+
+    def _take(self, task: Task) -> Job | None:
+        with self._ledger.writing() as entry:
+            now, current = self._clock(), self._jobs.get(task)
+            if current is None or not is_ready(current, now):
+                return None
+            job = taken(current, now, self._name)
+            self._jobs.put(entry, job)
+            entry.event("extraction.taken", session=task.session, strategy=task.strategy, by=self._name)
+            return job
+
+    def _attempt(self, job: Job, model: ChatModel | None) -> Distilled:
+        try:
+            return self._distiller.run(job, model)
+        except KeepClosed:
+            raise
+        except Exception as error:
+            return Distilled(job.task, code=self._put_back(job, error))
+
+    def _put_back(self, job: Job, error: Exception) -> str:
+        """Queue a job again after a failure, unless somebody else has it by now; returns the failure's code."""
+        code = error.code if isinstance(error, TruekeepError) else "internal_error"
+        events.emit(events.EXTRACTION_FAILED, code=code, strategy=job.task.strategy, error=type(error).__name__)
+        if isinstance(error, KeepClosed | Overtaken):
+            return code
+        with self._ledger.writing() as entry:
+            current = self._jobs.get(job.task)
+            if current is not None and current.leased_by == job.leased_by:
+                self._jobs.put(entry, failed(current, code, self._clock(), self._pace))
+                entry.event("extraction.failed", session=job.task.session, strategy=job.task.strategy, code=code)
+        return code
+
+    def _release(self) -> None:
+        try:
+            held = [job for job in self._jobs.waiting() if job.leased_by == self._name]
+            if held:
+                with self._ledger.writing() as entry:
+                    for job in held:
+                        self._jobs.put(entry, released(job))
+                    entry.event("extraction.released", jobs=len(held))
+        except (KeepClosed, TruekeepError, NotAllowed):
+            # The lease runs out by itself.
+            return
+
+    def _note(self, changed: Sequence[Touched]) -> None:
+        worker = self._worker
+        if worker is not None and any(table == "jobs" for table, _, _ in changed):
+            worker.wake()
