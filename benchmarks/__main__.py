@@ -19,7 +19,7 @@ from rich.table import Table
 
 from benchmarks.harness import Figure
 
-QUICK = {"store": "benchmarks.store", "extract": "benchmarks.extract"}
+QUICK = {"store": "benchmarks.store", "influence": "benchmarks.influence", "extract": "benchmarks.extract"}
 RESULTS = Path(__file__).parent / "results"
 
 

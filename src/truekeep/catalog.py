@@ -7,12 +7,13 @@ verified text, so that a doctored index can hide nothing; and hits are only prop
 from __future__ import annotations
 
 import logging
-import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from truekeep.action import fingerprint
+from truekeep.cards import Card, card_in
 from truekeep.embed import Embedder, EmbedderError
 from truekeep.search import Entry as IndexEntry
 from truekeep.search import Hit, Index, describe, pack, passage
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_LENGTHS = struct.Struct("<II")
 _SCREENED_MODEL = "all-MiniLM-L6-v2"
 _log = logging.getLogger("truekeep.catalog")
 
@@ -68,7 +68,9 @@ class Catalog:
     def card(self, memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
         """The index card to store with a memory: what its text says, and its vector with the model that made it."""
         model = self._embedder.model_id if self._embedder and vector is not None else ""
-        return _packed(_describe(memory), model, vector)
+        is_loose = memory.standing is Standing.HEARSAY and memory.approval is None
+        values = fingerprint(memory.text, is_loose=is_loose, at=memory.as_of)
+        return Card(_describe(memory), values, model.encode(), pack(vector) if vector is not None else b"").to_bytes()
 
     def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
@@ -76,7 +78,7 @@ class Catalog:
         if embedder is None:
             raise EmbedderError(self.degraded or "There is no embedder to index with.")
         model = embedder.model_id.encode()
-        places = [row.seq for row in self._ledger.current("memories") if _unpacked(row.card)[1] != model]
+        places = [row.seq for row in self._ledger.current("memories") if card_in(row.card).model != model]
         for start in range(0, len(places), batch):
             chosen = places[start : start + batch]
             self._reembed(embedder, chosen)
@@ -179,7 +181,7 @@ class Catalog:
         model = self._index.model_id.encode() if self._index and self._index.model_id else None
         for row in memories:
             self._standings[row.seq] = row.tag
-            described, made_by, vector = _unpacked(row.card)
+            described, _, made_by, vector = card_in(row.card)
             if not described:
                 described = _describe(memory_from(Sealed(row, verified=True)))
             yield IndexEntry(row.seq, described, vector if made_by == model else None)
@@ -200,18 +202,3 @@ def _speaker(memory: Candidate | Memory) -> str | None:
     """Who says it, where a conversation was stored turn by turn."""
     speaker = memory.metadata.get("speaker")
     return speaker if isinstance(speaker, str) else None
-
-
-def _packed(described: bytes, model: str, vector: NDArray[np.float32] | None) -> bytes:
-    made_by = model.encode()
-    head = _LENGTHS.pack(len(described), len(made_by))
-    return head + described + made_by + (pack(vector) if vector is not None else b"")
-
-
-def _unpacked(card: bytes | None) -> tuple[bytes, bytes, bytes]:
-    """What the text says, the model and its vector; all empty for a card that is not there."""
-    if card is None or len(card) < _LENGTHS.size:
-        return b"", b"", b""
-    said, made_by = _LENGTHS.unpack_from(card)
-    end = _LENGTHS.size + said
-    return card[_LENGTHS.size : end], card[end : end + made_by], card[end + made_by :]

@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from truekeep.action import Kept, KeptIndex, Postings, fingerprint
+from truekeep.cards import card_in
 from truekeep.stores.audit import Touched
 from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Memory, Standing
+from truekeep.types import Standing
 
 
 class Remembered:
@@ -40,25 +41,21 @@ class Remembered:
     def _fill(self, rows: Iterable[Row]) -> None:
         prints: dict[bool, list[tuple[int, bytes]]] = {False: [], True: []}
         for row in rows:
-            memory = memory_from(Sealed(row, verified=True))
-            is_hearsay = _is_hearsay(memory)
+            is_hearsay = _is_hearsay(row)
             self._places[row.seq] = self._hearsay if is_hearsay else self._proven
-            prints[is_hearsay].append((row.seq, fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of)))
+            prints[is_hearsay].append((row.seq, _print(row, is_hearsay)))
         self._proven.postings.fill(prints[False])
         self._hearsay.postings.fill(prints[True])
 
     def _refresh(self, places: Iterable[int]) -> None:
-        rows = self._ledger.at("memories", sorted(places))
         for place in places:
             if (index := self._places.pop(place, None)) is not None:
                 index.forget(place)
                 index.postings.remove(place)
-            sealed = rows.get(place)
-            if sealed is not None and sealed.verified:
-                memory = memory_from(sealed)
-                is_hearsay = _is_hearsay(memory)
-                index = self._places[place] = self._hearsay if is_hearsay else self._proven
-                index.postings.put(place, fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of))
+        for row in self._ledger.current("memories", sorted(places)):
+            is_hearsay = _is_hearsay(row)
+            index = self._places[row.seq] = self._hearsay if is_hearsay else self._proven
+            index.postings.put(row.seq, _print(row, is_hearsay))
 
     def _load(self, place: int) -> Kept | None:
         sealed = self._ledger.at("memories", [place]).get(place)
@@ -74,5 +71,13 @@ class Remembered:
                 self._dirty |= {seq for table, seq, _ in changed if table == "memories"}
 
 
-def _is_hearsay(memory: Memory) -> bool:
-    return memory.standing is Standing.HEARSAY and memory.approval is None
+def _is_hearsay(row: Row) -> bool:
+    return row.tag.partition(":")[0] == Standing.HEARSAY.label
+
+
+def _print(row: Row, is_hearsay: bool) -> bytes:
+    """The values in a memory as its card has them; made anew from the text where the card is gone or altered."""
+    if row.card is not None:
+        return card_in(row.card).values
+    memory = memory_from(Sealed(row, verified=True))
+    return fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of)

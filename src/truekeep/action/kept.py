@@ -29,6 +29,7 @@ _MOST_HELD = 20_000
 _MOST_RECENT = 4_096
 _MOST_KEYS = 4_096
 _ENOUGH_WORDS = 4
+_MOST_ASKED = 10_000
 _HASH = 8
 
 
@@ -65,16 +66,20 @@ class Postings:
         self._recent_count = 0
         self._gone: set[int] = set()
         self._all: dict[int, bytes] = {}
+        self._asked: dict[str, list[int]] = {}
+        """Answers since the last change; a call asks for the same keys again and again."""
 
     def fill(self, prints: Iterable[tuple[int, bytes]]) -> None:
         """File many places that are not there yet."""
         self._all.update(prints)
         self._hashes = None
+        self._asked.clear()
 
     def put(self, place: int, print_: bytes) -> None:
         """File a place; one that is there already is replaced."""
         self.remove(place)
         self._all[place] = print_
+        self._asked.clear()
         for number in _numbers(print_):
             self._recent.setdefault(number, []).append(place)
         self._recent_count += 1
@@ -85,22 +90,31 @@ class Postings:
         if old is None:
             return
         self._gone.add(place)
+        self._asked.clear()
         for number in _numbers(old):
             if place in self._recent.get(number, ()):
                 self._recent[number].remove(place)
 
     def places(self, key: str) -> list[int]:
         """The places that have the key, newest first."""
-        if self._recent_count > _MOST_RECENT or self._hashes is None:
+        if self._recent_count > _MOST_RECENT or self._hashes is None or self._places is None:
             self._sort()
-        number = int.from_bytes(_hash(key), "little")
-        found = set(self._recent.get(number, ()))
-        if self._hashes is not None and self._places is not None and len(self._hashes):
-            import numpy as np  # noqa: PLC0415 - loaded with the first look-up
+        known = self._asked.get(key)
+        if known is None:
+            if len(self._asked) >= _MOST_ASKED:
+                self._asked.clear()
+            known = self._asked[key] = self._look_up(int.from_bytes(_hash(key), "little"))
+        return known
 
-            wanted = np.uint64(number)
-            first, last = np.searchsorted(self._hashes, wanted, "left"), np.searchsorted(self._hashes, wanted, "right")
-            found.update(place for place in self._places[first:last].tolist() if place not in self._gone)
+    def _look_up(self, number: int) -> list[int]:
+        hashes, places = self._hashes, self._places
+        found = set(self._recent.get(number, ()))
+        if hashes is not None and places is not None:
+            wanted = hashes.dtype.type(number)
+            first = int(hashes.searchsorted(wanted))
+            if first < len(hashes) and hashes[first] == wanted:
+                last = int(hashes.searchsorted(wanted, "right"))
+                found.update(place for place in places[first:last].tolist() if place not in self._gone)
         return sorted(found, reverse=True)
 
     def _sort(self) -> None:
@@ -130,7 +144,10 @@ class KeptIndex(ValueIndex):
 
     def find(self, key: str) -> Iterator[Hit]:
         """Where that key occurs, the latest first."""
-        self._read_all(islice(self.postings.places(key), _MOST_READ))
+        places = self.postings.places(key)
+        if not places:
+            return iter(())
+        self._read_all(islice(places, _MOST_READ))
         return ValueIndex.find(self, key)
 
     def count(self, key: str) -> int:
