@@ -128,7 +128,7 @@ class Boundary:
             )
         ticket = None if judged.decision is Answer.DENY else Ticket(record.id, self.redeem)
         return ActionAnswer(
-            judged.decision, judged.code, judged.reasons, ticket, judged.traced, judged.is_consequential, judged.matched
+            judged.decision, judged.code, judged.reasons, ticket, judged.traced, judged.is_consequential, record.matched
         )
 
     def redeem(self, ticket_id: str, name: str, arguments: Mapping[str, Any]) -> None:

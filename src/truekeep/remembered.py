@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from truekeep.action import Kept, KeptIndex, Postings, fingerprint
 from truekeep.cards import card_in
@@ -57,13 +57,12 @@ class Remembered:
             index = self._places[row.seq] = self._hearsay if is_hearsay else self._proven
             index.postings.put(row.seq, _print(row, is_hearsay))
 
-    def _load(self, place: int) -> Kept | None:
-        sealed = self._ledger.at("memories", [place]).get(place)
-        if sealed is None or not sealed.verified:
-            return None
-        memory = memory_from(sealed)
-        origin = memory.origin
-        return Kept(memory.id, memory.text, memory.as_of, origin.channel, origin.principal)
+    def _load(self, places: Sequence[int]) -> Iterator[tuple[int, Kept]]:
+        for place, sealed in self._ledger.at("memories", places).items():
+            if sealed.verified:
+                memory = memory_from(sealed)
+                origin = memory.origin
+                yield place, Kept(memory.id, memory.text, memory.as_of, origin.channel, origin.principal)
 
     def _note(self, changed: Sequence[Touched]) -> None:
         if self._is_built:

@@ -175,7 +175,7 @@ def test_what_the_owner_declined_stays_declined(shop: Keep, session: Session) ->
 
 def test_a_standing_grant_ends_with_its_limit(session: Session) -> None:
     call = {"payee": "Kaviareň Lipa", "amount": 12, "note": "anything at all"}
-    session.observe("user", "Get me an espresso for 12 euros, will you.")
+    session.observe("user", "The espresso at Kaviareň Lipa is 12 euros.")
     tickets = [session.check_action("pay", call) for _ in range(3)]
     assert {(found.decision.value, found.code) for found in tickets} == {("allow", "granted")}
     for found in tickets[:2]:
@@ -186,6 +186,14 @@ def test_a_standing_grant_ends_with_its_limit(session: Session) -> None:
     with pytest.raises(TicketRefused) as refused:
         last.redeem("pay", call)
     assert refused.value.code == "grant_spent"
+
+
+def test_a_grant_proves_only_the_argument_it_lists(shop: Keep, session: Session) -> None:
+    call = {"payee": "Kaviareň Lipa", "amount": 12, "account": "9904-71"}
+    assert answer(session, **call) == ("confirm", "unproven_values")
+    shop.remember("Your reference is kaviareňlipa12990471 and kaviareňlipa990471.", via="web")
+    assert answer(session, **call)[0] != "allow"
+    assert answer(session, **call | {"amount": 21})[0] != "allow"
 
 
 def test_credit_needs_a_run_that_acted_and_an_authority_that_may(shop: Keep, session: Session) -> None:

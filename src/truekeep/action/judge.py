@@ -25,7 +25,7 @@ from truekeep.action.segments import Segment
 from truekeep.action.settings import ActionSettings, ActionsSettings, Grant
 from truekeep.action.split import rows
 from truekeep.action.subject import Context
-from truekeep.action.trace import Call, Found, find
+from truekeep.action.trace import Call, Found, find, is_known
 from truekeep.action.wanted import wanted, words_of
 
 _REASONS = {
@@ -153,9 +153,10 @@ def _reassemble(found: tuple[Leaf, ...], results: dict[int, Found], call: Call) 
     places.sort()
     for row, want in rows(traced):
         pieces = [places[index] for index in row]
-        if all(results[place].provenance in PROVEN for place in pieces):
+        if all(results[place].provenance in PROVEN for place in pieces) or not is_known(want, call.evidence):
             continue
-        whole = find(want, traced[row[0]], call)
+        # A grant proves the argument that it lists, never what stands beside it.
+        whole = find(want, traced[row[0]], replace(call, grant=None))
         if whole.provenance is Provenance.COMPUTED:
             continue
         for place in pieces:

@@ -7,9 +7,10 @@ it points at is read and indexed in full before anything is concluded from it.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from struct import iter_unpack
@@ -41,6 +42,7 @@ def fingerprint(text: str, *, is_loose: bool, at: datetime | None = None) -> byt
     return b"".join(sorted(_hash(key) for key in islice(found, _MOST_KEYS)))
 
 
+@lru_cache(maxsize=4_096)
 def _hash(key: str) -> bytes:
     return blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_HASH).digest()
 
@@ -138,8 +140,8 @@ class KeptIndex(ValueIndex):
     """An index over stored texts that reads a text when a look-up first points at it."""
 
     postings: Postings
-    load: Callable[[int], Kept | None]
-    """The verified text at a place."""
+    load: Callable[[Sequence[int]], Iterable[tuple[int, Kept]]]
+    """The verified texts at some places."""
     _read: OrderedDict[int, str] = field(default_factory=OrderedDict)
 
     def find(self, key: str) -> Iterator[Hit]:
@@ -182,13 +184,9 @@ class KeptIndex(ValueIndex):
             self.discard(source)
 
     def _read_all(self, places: Iterable[int]) -> None:
-        for place in places:
-            if place in self._read:
-                self._read.move_to_end(place)
-                continue
-            kept = self.load(place)
-            if kept is not None:
-                self._read[place] = kept.id
-                self.add(kept.id, kept.text, at=kept.at, channel=kept.channel, principal=kept.principal)
+        unread = [place for place in places if place not in self._read]
+        for place, kept in self.load(unread) if unread else ():
+            self._read[place] = kept.id
+            self.add(kept.id, kept.text, at=kept.at, channel=kept.channel, principal=kept.principal)
         while len(self._read) > _MOST_HELD:
             self.forget(next(iter(self._read)))

@@ -68,6 +68,13 @@ def find(want: Wanted, leaf: Leaf, call: Call) -> Found:
     return replace(remembered, provenance=Provenance.HEARSAY) if seen else remembered
 
 
+def is_known(want: Wanted, evidence: Evidence) -> bool:
+    """Whether a value without words stands anywhere; asked first of the many ways to put pieces together."""
+    return any(index.count(key) for index in (evidence.owner, evidence.memories) for key in want.keys) or any(
+        index.count(key) for index in (evidence.observed, evidence.hearsay) for key in want.loose_keys
+    )
+
+
 def _is_granted(leaf: Leaf, grant: Grant) -> bool:
     """A grant proves the values it lists; a limit only bounds them."""
     allowed = grant.arguments.get(leaf.path)
