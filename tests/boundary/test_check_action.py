@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,7 +176,7 @@ def test_what_the_owner_declined_stays_declined(shop: Keep, session: Session) ->
 
 def test_a_standing_grant_ends_with_its_limit(session: Session) -> None:
     call = {"payee": "Kaviareň Lipa", "amount": 12, "note": "anything at all"}
-    session.observe("user", "The espresso at Kaviareň Lipa is 12 euros.")
+    session.observe("user", "My coffee at Kaviareň Lipa costs 12 euros")
     tickets = [session.check_action("pay", call) for _ in range(3)]
     assert {(found.decision.value, found.code) for found in tickets} == {("allow", "granted")}
     for found in tickets[:2]:
@@ -189,7 +190,7 @@ def test_a_standing_grant_ends_with_its_limit(session: Session) -> None:
 
 
 def test_a_grant_proves_only_the_argument_it_lists(shop: Keep, session: Session) -> None:
-    call = {"payee": "Kaviareň Lipa", "amount": 12, "account": "9904-71"}
+    call: dict[str, Any] = {"payee": "Kaviareň Lipa", "amount": 12, "account": "9904-71"}
     assert answer(session, **call) == ("confirm", "unproven_values")
     shop.remember("Your reference is kaviareňlipa12990471 and kaviareňlipa990471.", via="web")
     assert answer(session, **call)[0] != "allow"
