@@ -65,12 +65,12 @@ def _writes(root: Path) -> list[Figure]:
 
 def _without_anchor(ledger: Ledger, write: Callable[[], None]) -> Callable[[], None]:
     """The same write without the synced anchor, which is a durability step of its own."""
-    real = ledger._anchor.advance
+    real = ledger._anchors.advance
 
     def skipping() -> None:
-        ledger._anchor.advance = lambda head: None  # type: ignore[method-assign]  # noqa: ARG005
+        ledger._anchors.advance = lambda head: None  # type: ignore[method-assign]  # noqa: ARG005
         write()
-        ledger._anchor.advance = real  # type: ignore[method-assign]
+        ledger._anchors.advance = real  # type: ignore[method-assign]
 
     return skipping
 

@@ -78,6 +78,8 @@ class Settings:
     extract_debounce_seconds: float = 30.0
     extract_delay_seconds: float = 600.0
     working_cap: int = 100_000
+    anchor: str = "keys"
+    master_key: str = ""
     ticket_minutes: float = 15.0
     credits_per_hour: int = 60
     hearsay_may_act_by_credit: bool = False

@@ -27,6 +27,7 @@
     └── StoreError                     the database file cannot be used
         ├── StoreCorrupt               truncated, foreign or damaged file
         ├── StoreTampered              bytes were altered by someone without the keys
+        ├── AnchorUnavailable          what was stored could not be anchored outside the store
         ├── StoreReadOnly              the file or its directory cannot be written
         ├── StoreFull                  no space left
         └── StoreBusy                  another process held the write lock too long
@@ -182,6 +183,26 @@ class StoreTampered(StoreError):
 
     code = "store_tampered"
     default_hint = "Nothing is served until a person decides; run 'truekeep audit verify' to see where it breaks."
+
+    def __init__(
+        self, message: str, *, code: str | None = None, hint: str | None = None, where: str = "", since: str = ""
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.where = where
+        """The events or rows it is about."""
+        self.since = since
+        """The last event that is known to be good, and its time: whatever was done was done after it."""
+
+    def as_dict(self) -> dict[str, str]:
+        """The error as JSON members, with the place and the last moment known to be good."""
+        return super().as_dict() | {"where": self.where, "since": self.since}
+
+
+class AnchorUnavailable(StoreError):
+    """The newest event could not be anchored. It is stored, but not acknowledged: a rollback would not be noticed."""
+
+    code = "anchor_unavailable"
+    default_hint = "Nothing more is written until every anchor can be written again; 'truekeep doctor' shows them."
 
 
 class StoreReadOnly(StoreError):

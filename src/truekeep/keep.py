@@ -119,7 +119,7 @@ class Keep:
         chosen = settings or Settings.load(paths.config)
         chosen = chosen.with_policy(policy) if policy is not None else chosen
         preset(chosen.policy)
-        ledger = open_ledger(paths, checked, clock, busy_seconds=chosen.busy_seconds)
+        ledger = open_ledger(paths, checked, clock, chosen)
         try:
             catalog = Catalog(ledger, embedder or partial(by_name, chosen.embedder))
             return cls(checked, ledger, catalog, LivePanel(paths), chosen, clock)

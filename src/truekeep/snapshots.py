@@ -43,6 +43,8 @@ class Snapshots:
         sealed = self._ledger.get("snapshots", session)
         if sealed is not None and not refresh:
             return self._stored(sealed)
+        if sealed is None and not refresh and self._ledger.has_altered("snapshots"):
+            raise _altered("A stored snapshot was altered, and it may have been this session's.")
         # Built and stored in one transaction: of two first readers, both get the bytes of the first.
         with self._ledger.writing() as entry:
             sealed = self._ledger.get("snapshots", session)
@@ -60,11 +62,7 @@ class Snapshots:
 
     def _stored(self, sealed: Sealed) -> Snapshot:
         if not sealed.verified:
-            raise StoreTampered(
-                "The stored snapshot of this session was altered.",
-                code="snapshot_unverified",
-                hint="Build a new one with snapshot(refresh=True).",
-            )
+            raise _altered("The stored snapshot of this session was altered.")
         snapshot, ids = snapshot_from(sealed)
         return replace(snapshot, stale=self._is_stale(snapshot, ids))
 
@@ -95,3 +93,7 @@ class Snapshots:
             if blocked and fence.placeholder(blocked, memory.id) not in snapshot.text:
                 return True
         return False
+
+
+def _altered(what: str) -> StoreTampered:
+    return StoreTampered(what, code="snapshot_unverified", hint="Build a new one with snapshot(refresh=True).")

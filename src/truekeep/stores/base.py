@@ -30,6 +30,9 @@ TABLES = (
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
 
+RESTRICTING = frozenset({"tombstones", "sessions", "observations", "marks", "tickets", "credits", "channels"})
+"""Tables in which a row that is lost would allow something: one that was altered there is as good as missing."""
+
 CARDED = ("memories",)
 """Tables whose rows have an index card beside their content."""
 
@@ -109,6 +112,15 @@ class Backend(Protocol):
 
     def last_event(self) -> EventRow | None:
         """The newest event."""
+
+    def has_sound_index(self, table: str, rows: int | None = None) -> bool:
+        """Whether looking rows up by id or tag finds exactly what is in the table.
+
+        With ``rows``, the number of rows known to be there, only whether that many can be looked up by id.
+        """
+
+    def rebuild_index(self, table: str) -> None:
+        """Make what rows are looked up by anew from the rows, inside a write transaction."""
 
     def describe(self) -> dict[str, str]:
         """Facts for ``truekeep doctor``: engine, version, cipher, schema."""

@@ -140,6 +140,18 @@ class BackendConformance(ABC):
                 assert reader.count("memories") == 0
             assert reader.count("memories") == 1
 
+    @pytest.mark.parametrize("table", TABLES)
+    def test_its_indexes_agree_with_its_rows(self, tmp_path: Path, table: str) -> None:
+        """Nothing is there that a lookup would not find; making the index anew changes nothing."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.insert(table, _row(1))
+            assert backend.has_sound_index(table)
+            with backend.writing():
+                backend.rebuild_index(table)
+            assert backend.has_sound_index(table)
+            assert backend.by_id(table, "mem_1") == _row(1)
+
     def test_it_says_what_it_is(self, tmp_path: Path) -> None:
         """For the doctor."""
         with self.opened(tmp_path) as backend:

@@ -1,17 +1,20 @@
-"""Where a keep's files are, and how they are opened or made together: key, anchor, database."""
+"""Where a keep's files are, and how they are opened or made together: key, anchors, database."""
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from truekeep.config import Paths
+from truekeep.config import Paths, Settings
 from truekeep.errors import KeyUnavailable, StoreCorrupt, StoreTampered
-from truekeep.stores.anchor import FileAnchor
+from truekeep.stores.anchor import Anchors
+from truekeep.stores.anchors import anchors_of
+from truekeep.stores.audit import ADOPTED
 from truekeep.stores.keys import KeepKeys, Keyring
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.seal import Seal
@@ -23,47 +26,92 @@ def database_path(paths: Paths, keep: str) -> Path:
     return paths.data / f"{keep}.db"
 
 
+def database_files(paths: Paths, keep: str) -> list[Path]:
+    """The database file and what SQLite may keep beside it."""
+    database = database_path(paths, keep)
+    return [database, *(database.with_name(database.name + end) for end in ("-wal", "-shm", "-journal"))]
+
+
 def anchor_path(paths: Paths, keep: str) -> Path:
-    """The keep's anchor, beside its key and apart from its data."""
+    """The keep's own anchor, beside its key and apart from its data."""
     return paths.keys / "keeps" / f"{keep}.anchor"
+
+
+def keyring(paths: Paths, settings: Settings) -> Keyring:
+    """The key directory, with the master key that the settings name."""
+    return Keyring(paths.keys, settings.master_key)
 
 
 def keep_names(paths: Paths) -> list[str]:
     """The keeps that have a key here."""
-    return sorted(path.stem for path in (paths.keys / "keeps").glob("*.key"))
+    return Keyring(paths.keys).names()
 
 
-def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], *, busy_seconds: float = 30.0) -> Ledger:
-    """Open a keep's sealed store, verified; or make its key, anchor and database when there is none."""
-    keys = _keys(paths, keep)
-    anchor = FileAnchor(anchor_path(paths, keep), keys.audit)
-    anchored = anchor.read()
+def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], settings: Settings | None = None) -> Ledger:
+    """Open a keep's sealed store, verified; or make its key, anchors and database when there is none."""
+    settings = settings or Settings()
+    keys = _keys(paths, keep, settings)
+    try:
+        return _opened(paths, keep, keys, clock, settings)
+    except StoreCorrupt:
+        # While this process waited, another one may have encrypted the file with a new key.
+        newer = _keys(paths, keep, settings)
+        if newer == keys:
+            raise
+        return _opened(paths, keep, newer, clock, settings)
+
+
+def open_backend(paths: Paths, keep: str, keys: KeepKeys, *, busy_seconds: float = 30.0) -> SqliteBackend:
+    """The keep's database, by whichever key encrypts it now: a rotation that was cut off leaves the old or the new."""
+    database, (*others, last) = database_path(paths, keep), keys.file_keys
+    for key in others:
+        try:
+            return SqliteBackend.open(database, key, keys.cipher, busy_seconds=busy_seconds)
+        except StoreCorrupt:
+            continue
+    return SqliteBackend.open(database, last, keys.cipher, busy_seconds=busy_seconds)
+
+
+def _opened(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings) -> Ledger:
+    anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
+    anchored = anchors.newest()
     if anchored is not None and anchored.seq > 0:
-        return _open(paths, keep, keys, anchor, clock, busy_seconds)
-    with _founding(Keyring(paths.keys).path(keep)):
+        require_database(database_path(paths, keep))
+        return _verified(paths, keep, keys, anchors, clock, settings)
+    with _founding(keyring(paths, settings).path(keep)):
         if not database_path(paths, keep).exists():
-            anchor.create()
-        return _open(paths, keep, keys, anchor, clock, busy_seconds)
+            anchors.create()
+        return _verified(paths, keep, keys, anchors, clock, settings)
 
 
-def _open(
-    paths: Paths, keep: str, keys: KeepKeys, anchor: FileAnchor, clock: Callable[[], datetime], busy_seconds: float
+def _verified(
+    paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, clock: Callable[[], datetime], settings: Settings
 ) -> Ledger:
-    database = database_path(paths, keep)
-    anchored = anchor.read()
-    if anchored is not None and anchored.seq > 0:
-        _require(database)
-    backend = SqliteBackend.open(database, keys.file, keys.cipher, busy_seconds=busy_seconds)
-    ledger = Ledger(backend, Seal(keys), anchor, clock)
+    backend = open_backend(paths, keep, keys, busy_seconds=settings.busy_seconds)
+    known = _known_anchors(backend, anchors)
+    trusted = [anchor for anchor in anchors.all if anchor.name in known]
+    checked = Anchors(trusted or anchors_of("keys", paths.keys, keep, keys.anchor).all)
+    ledger = Ledger(backend, Seal(keys), checked, clock)
     try:
         ledger.open()
         if ledger.head.seq == 0:
             with ledger.writing() as entry:
-                entry.event("keep.created", keep=keep, cipher=keys.cipher)
+                entry.event("keep.created", keep=keep, cipher=keys.cipher, anchors=[one.name for one in anchors.all])
+        elif len(trusted) < len(anchors.all):
+            ledger.adopt(anchors, [one.name for one in anchors.all if one.name not in known])
     except BaseException:
         ledger.close()
         raise
     return ledger
+
+
+def _known_anchors(backend: SqliteBackend, anchors: Anchors) -> set[str]:
+    """The anchors this keep has had; one that is new in the settings is not missing yet."""
+    names = {anchor.name for anchor in anchors.all}
+    if names == {"keys"} or backend.last_event() is None:
+        return names
+    events = (event for event in backend.events() if event.kind in ("keep.created", ADOPTED))
+    return {"keys"} | {name for event in events for name in json.loads(event.body).get("anchors", ())}
 
 
 @contextmanager
@@ -77,22 +125,25 @@ def _founding(key_file: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _keys(paths: Paths, keep: str) -> KeepKeys:
-    keyring = Keyring(paths.keys)
-    if keyring.exists(keep):
-        return keyring.open(keep)
+def _keys(paths: Paths, keep: str, settings: Settings) -> KeepKeys:
+    ring = keyring(paths, settings)
+    if ring.exists(keep):
+        return ring.open(keep)
     if database_path(paths, keep).exists():
         raise KeyUnavailable(
-            f"There is a database for this keep but no key: {keyring.path(keep)}",
+            f"There is a database for this keep but no key: {ring.path(keep)}",
             code="key_missing",
             hint="Restore the key directory, or point TRUEKEEP_KEYS at it.",
         )
-    return keyring.create(keep)
+    return ring.create(keep)
 
 
-def _require(database: Path) -> None:
+def require_database(database: Path) -> None:
     """Once something has happened, a file that is gone or empty is a loss and not a fresh start."""
+    restore = f"Restore {database}, from a backup with: truekeep restore."
     if not database.exists():
-        raise StoreTampered("The keep's database file is gone.", code="store_missing", hint=f"Restore {database}.")
+        raise StoreTampered(
+            "The keep's database file is gone.", code="store_missing", hint=restore, where=database.name
+        )
     if database.stat().st_size == 0:
-        raise StoreCorrupt("The keep's database file is empty.", hint=f"Restore {database}.")
+        raise StoreCorrupt("The keep's database file is empty.", hint=restore)

@@ -1,17 +1,18 @@
-"""Keys: one master key, one wrapped data key per keep, and the subkeys derived from it.
+"""Keys: one random secret per keep, wrapped by the master key, and everything that is derived from it.
 
-Keys live apart from data. Every file carries a version marker, is created with mode 0600 and is never
-overwritten; deleting a keep's key file makes its database unreadable for good.
+Keys live apart from data. A keep's key file holds its root (digests, anchors and signatures last as long as the keep)
+and its data keys, oldest first. A data key seals and encrypts from its rotation until the next; older ones stay, so
+that old links of the audit chain and old backups can be verified. Deleting the file shreds the keep.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 import platform
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,84 +21,133 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from truekeep.errors import KeyUnavailable, StoreReadOnly
+from truekeep.errors import KeyUnavailable
+from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry, write_new
+from truekeep.stores.master import KEY_BYTES, Master, MasterKeys
 
-_VERSION = 1
-_KEY_BYTES = 32
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """What a key file protects."""
+
+    keep_id: str
+    cipher: str
+    root: bytes
+    data: tuple[bytes, ...]
+    pending: bool = False
+    """Whether the newest data key may not be in force everywhere yet: a rotation was begun."""
+
+    def __repr__(self) -> str:
+        return f"Secret(keep_id={self.keep_id!r}, data_keys={len(self.data)}, pending={self.pending})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Epoch:
+    """The keys derived from one data key. Holding the file key does not give the MAC or audit keys."""
+
+    file: bytes
+    mac: bytes
+    audit: bytes
+
+    def __repr__(self) -> str:
+        return "Epoch(…)"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class KeepKeys:
-    """The secrets of one keep. Holding the file key does not give the MAC or audit keys."""
+    """The keys of one keep."""
 
     keep_id: str
     cipher: str
-    file: bytes
-    mac: bytes
-    audit: bytes
+    epochs: tuple[Epoch, ...]
+    pending: bool
     digest: bytes
+    anchor: bytes
+    sign: bytes
+
+    @property
+    def file(self) -> bytes:
+        """The key that encrypts the database."""
+        return self.epochs[-2 if self.pending else -1].file
+
+    @property
+    def file_keys(self) -> tuple[bytes, ...]:
+        """The keys that may encrypt the database: two while a rotation is under way, else one."""
+        return tuple(epoch.file for epoch in self.epochs[-2 if self.pending else -1 :])
 
     def __repr__(self) -> str:
-        return f"KeepKeys(keep_id={self.keep_id!r}, cipher={self.cipher!r})"
+        return f"KeepKeys(keep_id={self.keep_id!r}, cipher={self.cipher!r}, epochs={len(self.epochs)})"
 
 
 class Keyring:
-    """The key directory: creates and opens the master key and each keep's data key."""
+    """The key directory: creates, opens and rewraps each keep's key."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, master_key: str = "") -> None:
         self.directory = directory
+        self.masters = MasterKeys(directory, master_key)
 
     def path(self, keep: str) -> Path:
         """Where the wrapped key of that keep is."""
         return self.directory / "keeps" / f"{keep}.key"
+
+    def names(self) -> list[str]:
+        """The keeps that have a key here."""
+        return sorted(path.stem for path in (self.directory / "keeps").glob("*.key"))
 
     def exists(self, keep: str) -> bool:
         """Whether a key for that keep was ever made here."""
         return self.path(keep).exists()
 
     def create(self, keep: str) -> KeepKeys:
-        """A new random data key, wrapped and written; an existing one is opened instead."""
-        keep_id, cipher = secrets.token_hex(16), choose_cipher()
-        data_key, nonce = secrets.token_bytes(_KEY_BYTES), secrets.token_bytes(12)
-        wrapped = AESGCM(self._master(create=True)).encrypt(nonce, data_key, _binding(keep, keep_id, cipher))
-        entry = {
-            "truekeep": "keep-key",
-            "version": _VERSION,
-            "keep_id": keep_id,
-            "cipher": cipher,
-            "nonce": _text(nonce),
-            "wrapped": _text(wrapped),
-        }
-        _write_new(self.path(keep), entry)
+        """A new random key, wrapped and written; an existing one is opened instead."""
+        with locked(self.directory):
+            made = Secret(
+                secrets.token_hex(16),
+                choose_cipher(),
+                secrets.token_bytes(KEY_BYTES),
+                (secrets.token_bytes(KEY_BYTES),),
+            )
+            write_new(self.path(keep), _wrapped(made, self.masters.current(create=True), keep))
         return self.open(keep)
 
     def open(self, keep: str) -> KeepKeys:
-        """Unwrap the keep's data key with the master key and derive its subkeys."""
-        entry = _read(self.path(keep), "keep-key")
-        try:
-            keep_id, cipher = str(entry["keep_id"]), str(entry["cipher"])
-            nonce, wrapped = _bytes(entry["nonce"]), _bytes(entry["wrapped"])
-            data_key = AESGCM(self._master(create=False)).decrypt(nonce, wrapped, _binding(keep, keep_id, cipher))
-        except (KeyError, ValueError, InvalidTag) as error:
-            raise KeyUnavailable(
-                "The keep's key cannot be unwrapped with this master key.",
-                code="wrong_key",
-                hint=f"Put back the master key that made {self.path(keep)}.",
-            ) from error
-        return _derive(data_key, keep_id, cipher)
+        """Unwrap the keep's secret with the master key and derive its keys."""
+        return _derive(self.secret(keep))
 
-    def _master(self, *, create: bool) -> bytes:
-        path = self.directory / "master.key"
-        if create and not path.exists():
-            key = _text(secrets.token_bytes(_KEY_BYTES))
-            _write_new(path, {"truekeep": "master-key", "version": _VERSION, "key": key})
-        try:
-            key_bytes = _bytes(_read(path, "master-key")["key"])
-        except (KeyError, ValueError) as error:
-            raise KeyUnavailable("The master key file is damaged.", hint=f"Restore {path}.") from error
-        if len(key_bytes) != _KEY_BYTES:
-            raise KeyUnavailable("The master key file is damaged.", hint=f"Restore {path}.")
-        return key_bytes
+    def secret(self, keep: str) -> Secret:
+        """What the keep's key file protects. A rotation in another process may move keys between two looks."""
+        for _ in range(_TRIES):
+            entry = read_entry(self.path(keep), "keep-key")
+            try:
+                return _unwrapped(entry, self.masters.by_id(str(entry.get("master"))), keep)
+            except KeyUnavailable:
+                if read_entry(self.path(keep), "keep-key") == entry:
+                    raise
+        raise KeyUnavailable("The keep's key does not hold still.", hint="Try again when no keys are being rotated.")
+
+    def wrapped_by(self, keep: str) -> str:
+        """The fingerprint of the master key that wraps a keep's key."""
+        return str(read_entry(self.path(keep), "keep-key").get("master"))
+
+    def rewrap(self, keep: str, master: Master, change: Callable[[Secret], Secret] = lambda secret: secret) -> Secret:
+        """Write the keep's secret anew, changed and under that master key. The caller holds the directory's lock."""
+        changed = change(self.secret(keep))
+        replace_entry(self.path(keep), _wrapped(changed, master, keep))
+        return changed
+
+
+def with_new_data_key(secret: Secret) -> Secret:
+    """The secret at the start of a rotation; one that was begun before is taken up."""
+    if secret.pending:
+        return secret
+    return replace(secret, data=(*secret.data, secrets.token_bytes(KEY_BYTES)), pending=True)
+
+
+def with_rotation_done(secret: Secret) -> Secret:
+    """The secret once the newest data key is in force everywhere."""
+    return replace(secret, pending=False)
 
 
 def choose_cipher() -> str:
@@ -113,61 +163,49 @@ def _has_aes() -> bool:
     return any(line.startswith(("flags", "Features")) and " aes" in line for line in flags.splitlines())
 
 
-def _derive(data_key: bytes, keep_id: str, cipher: str) -> KeepKeys:
-    def subkey(purpose: str) -> bytes:
-        info = f"truekeep/v{_VERSION}/{purpose}".encode()
-        return HKDF(SHA256(), _KEY_BYTES, salt=keep_id.encode(), info=info).derive(data_key)
+def _derive(secret: Secret) -> KeepKeys:
+    def subkey(key: bytes, purpose: str) -> bytes:
+        info = f"truekeep/v{VERSION}/{purpose}".encode()
+        return HKDF(SHA256(), KEY_BYTES, salt=secret.keep_id.encode(), info=info).derive(key)
 
-    return KeepKeys(keep_id, cipher, subkey("file"), subkey("mac"), subkey("audit"), subkey("digest"))
-
-
-def _binding(keep: str, keep_id: str, cipher: str) -> bytes:
-    # The name is bound too: a key file copied under another keep's name does not open.
-    return json.dumps(["truekeep", _VERSION, keep, keep_id, cipher]).encode()
+    epochs = (Epoch(subkey(key, "file"), subkey(key, "mac"), subkey(key, "audit")) for key in secret.data)
+    lasting = (subkey(secret.root, purpose) for purpose in ("digest", "anchor", "sign"))
+    return KeepKeys(secret.keep_id, secret.cipher, tuple(epochs), secret.pending, *lasting)
 
 
-def _write_new(path: Path, entry: dict[str, Any]) -> None:
-    """Write once, complete or not at all; when another process was first, its file stands."""
+def _wrapped(secret: Secret, master: Master, keep: str) -> dict[str, Any]:
+    nonce = secrets.token_bytes(12)
+    content = {"root": _text(secret.root), "data": [_text(key) for key in secret.data], "pending": secret.pending}
+    binding = _binding(keep, secret.keep_id, secret.cipher, master.id)
+    return {
+        "truekeep": "keep-key",
+        "version": VERSION,
+        "keep_id": secret.keep_id,
+        "cipher": secret.cipher,
+        "master": master.id,
+        "nonce": _text(nonce),
+        "wrapped": _text(AESGCM(master.key).encrypt(nonce, json.dumps(content).encode(), binding)),
+    }
+
+
+def _unwrapped(entry: dict[str, Any], master: Master, keep: str) -> Secret:
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(entry).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            os.link(draft, path)
-        except FileExistsError:
-            return
-        finally:
-            draft.unlink(missing_ok=True)
-        _sync_directory(path.parent)
-    except OSError as error:
-        raise StoreReadOnly(f"A key cannot be written to {path.parent}.") from error
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _read(path: Path, kind: str) -> dict[str, Any]:
-    try:
-        entry = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
+        keep_id, cipher = str(entry["keep_id"]), str(entry["cipher"])
+        nonce, wrapped = _bytes(entry["nonce"]), _bytes(entry["wrapped"])
+        content = json.loads(AESGCM(master.key).decrypt(nonce, wrapped, _binding(keep, keep_id, cipher, master.id)))
+        data = tuple(_bytes(key) for key in content["data"])
+        return Secret(keep_id, cipher, _bytes(content["root"]), data, bool(content["pending"]))
+    except (KeyError, TypeError, ValueError, InvalidTag):
         raise KeyUnavailable(
-            f"The key file is missing: {path}",
-            hint="Restore it, or point TRUEKEEP_KEYS at the right directory.",
-        ) from error
-    except (OSError, ValueError) as error:
-        raise KeyUnavailable(f"The key file cannot be read: {path}") from error
-    if not isinstance(entry, dict) or entry.get("truekeep") != kind or entry.get("version") != _VERSION:
-        raise KeyUnavailable(f"Not a key file of this version: {path}")
-    return entry
+            "The keep's key cannot be unwrapped with this master key.",
+            code="wrong_key",
+            hint=f"Put back the key file of this keep, or the master key that made it ({master.id}).",
+        ) from None
+
+
+def _binding(keep: str, keep_id: str, cipher: str, master_id: str) -> bytes:
+    # The name is bound too: a key file copied under another keep's name does not open.
+    return json.dumps(["truekeep", VERSION, keep, keep_id, cipher, master_id]).encode()
 
 
 def _text(value: bytes) -> str:

@@ -4,27 +4,44 @@ Every change is one transaction that writes rows with their MACs and, in the sam
 them and cover the set of all rows now in force. Reads serve a row only when its MAC holds *and* it is the one
 the chain left in that place, so neither an edit nor an old genuine row put back is believed.
 
-- A row that fails by itself is served as unverified and the rest goes on.
-- A broken chain, a store behind its anchor or rows that are missing stop every read with ``StoreTampered``.
+- A row that fails by itself is served as unverified and the rest goes on. In a table that restricts, a row that the
+  chain did not leave there is no row.
+- A broken chain, a store behind its anchor, rows that are missing, or restricting ones that were altered stop every
+  read with ``StoreTampered``.
 
-The whole store is checked when it is opened; after that only what other processes changed.
+The whole store is checked when it is opened. After that what other processes changed is followed, and now and then
+the whole is checked again while they write.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from truekeep.errors import KeepClosed, StoreTampered
-from truekeep.stores.anchor import FileAnchor, Head
-from truekeep.stores.audit import Expected, Tip, Touched, apply, check_anchor, follow, nothing_expected
-from truekeep.stores.base import CARDED, TABLES, Backend, EventRow, Row
+from truekeep.stores.anchor import Anchors, Head
+from truekeep.stores.audit import ADOPTED, Expected, Tip, Touched, apply, check_anchor, follow, nothing_expected
+from truekeep.stores.base import CARDED, RESTRICTING, TABLES, Backend, EventRow, Row
+from truekeep.stores.inspection import (
+    Inspection,
+    Place,
+    inspect_chain,
+    inspect_rows,
+    newest_here,
+    require_sound,
+    unsound,
+)
 from truekeep.stores.seal import Seal
 from truekeep.types import Verification, utc_text
+
+_SELDOM = 50
+"""A whole check is due when this many times what it cost has passed since the last one."""
 
 
 class Sealed(NamedTuple):
@@ -37,19 +54,28 @@ class Sealed(NamedTuple):
 class Ledger:
     """The sealed store of one keep. Thread-safe; several processes may have one each."""
 
-    def __init__(self, backend: Backend, seal: Seal, anchor: FileAnchor, clock: Callable[[], datetime]) -> None:
+    def __init__(self, backend: Backend, seal: Seal, anchors: Anchors, clock: Callable[[], datetime]) -> None:
         self._backend = backend
-        self._seal = seal
-        self._anchor = anchor
+        self._first_seal = seal
+        self._anchors = anchors
         self._clock = clock
         self._lock = threading.RLock()
-        self._tip = Tip()
+        self._depth = 0
+        self._tip = Tip(seal)
         self._expected = nothing_expected()
+        self._found = Inspection(self._expected)
         self._changes = -1
+        self._due = 0.0
+        self._unanchored = False
+        self._grouped = False
         self._intact = False
         """Whether a full check found nothing wrong, and only this process has written since."""
         self._closed = False
         self._watchers: list[Callable[[Sequence[Touched]], None]] = []
+
+    @property
+    def _seal(self) -> Seal:
+        return self._tip.seal
 
     def watch(self, watcher: Callable[[Sequence[Touched]], None]) -> None:
         """Be told of the rows that this or another process changed, after their events were verified."""
@@ -62,16 +88,48 @@ class Ledger:
         """One transaction: what the entry did, all of it with its events, or nothing."""
         with self._lock:
             self._require_open()
-            with self._backend.writing():
-                self._catch_up()
-                entry = Entry(self._backend, self._seal, self._tip, self._expected, utc_text(self._clock()))
+            if self._unanchored and not self._grouped:
+                self._anchor()
+            with self._backend.writing(), self._nested():
+                entry = Entry(self._backend, self._tip, self._expected, utc_text(self._clock()))
                 yield entry
                 entry.finish()
             apply(self._expected, entry.changed)
             self._tip = entry.tip
             self._tell(entry.changed)
             if entry.events:
-                self._anchor.advance(self._tip.head)
+                self._unanchored = True
+                if not self._grouped:
+                    self._anchor()
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """Several transactions that share one write of the anchor. None of them counts as done before the group is."""
+        with self._lock:
+            if self._grouped:
+                yield
+                return
+            self._grouped = True
+            try:
+                yield
+            finally:
+                self._grouped = False
+                if self._unanchored:
+                    self._anchor()
+
+    def adopt(self, anchors: Anchors, added: Sequence[str]) -> None:
+        """Anchor in these places from now on; those that were added count as lost should they ever be missing."""
+        anchors.create()
+        with self._lock:
+            self._anchors = anchors
+            self._anchor()
+            with self.writing() as entry:
+                entry.event(ADOPTED, anchors=list(added))
+
+    def _anchor(self) -> None:
+        # A failure leaves the mark: the write is there, but nothing more is written until it is anchored.
+        self._anchors.advance(self._tip.head)
+        self._unanchored = False
 
     # The way out
 
@@ -80,15 +138,25 @@ class Ledger:
         """A consistent view over several reads, checked against what other processes did meanwhile."""
         with self._lock:
             self._require_open()
-            with self._backend.reading():
-                self._catch_up()
+            with self._backend.reading(), self._nested():
                 yield
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        """The outermost view catches up; what is read inside it is of the same moment."""
+        if self._depth == 0:
+            self._catch_up()
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
 
     def get(self, table: str, row_id: str) -> Sealed | None:
         """The row of that id."""
         with self.reading():
             row = self._backend.by_id(table, row_id)
-            return self._sealed(table, row) if row else None
+            return self._sealed(table, row) if row and self._counts(table, row) else None
 
     def find_memory(self, memory_id: str) -> Sealed | None:
         """The memory of that id; a row that truekeep did not name is found by its ``row-N`` handle."""
@@ -100,12 +168,17 @@ class Ledger:
     def at(self, table: str, seqs: Sequence[int]) -> dict[int, Sealed]:
         """The rows at those places."""
         with self.reading():
-            return {row.seq: self._sealed(table, row) for row in self._backend.by_seqs(table, seqs)}
+            found = {row.seq: row for row in self._backend.by_seqs(table, seqs)}
+            self._require_all(table, [seq for seq in seqs if seq in self._expected[table]], found)
+            return {seq: self._sealed(table, row) for seq, row in found.items() if self._counts(table, row)}
 
     def all(self, table: str, *, after: int = 0, limit: int | None = None) -> list[Sealed]:
         """Rows in order of place, unverified ones marked."""
         with self.reading():
-            return [self._sealed(table, row) for row in self._backend.rows(table, after=after, limit=limit)]
+            rows = list(self._backend.rows(table, after=after, limit=limit))
+            if limit is None and not after:
+                self._require_all(table, self._expected[table], {row.seq: row for row in rows})
+            return [self._sealed(table, row) for row in rows if self._counts(table, row)]
 
     def current(self, table: str, seqs: Sequence[int] | None = None) -> Iterator[Row]:
         """The verified rows, all or those at some places, each with its index card if that is verified, too.
@@ -127,7 +200,8 @@ class Ledger:
     def tagged(self, table: str, tag: str, limit: int) -> list[Sealed]:
         """Rows with exactly that tag."""
         with self.reading():
-            return [self._sealed(table, row) for row in self._backend.tagged(table, tag, limit)]
+            rows = self._backend.tagged(table, tag, limit)
+            return [self._sealed(table, row) for row in rows if self._counts(table, row)]
 
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows there are, or how many with that tag."""
@@ -148,11 +222,14 @@ class Ledger:
     def open(self) -> None:
         """Check the whole store once, and let the anchor catch up with a commit that a crash cut off from it."""
         with self._lock, self._backend.reading():
-            self._verify_chain()
-            self._intact = not self._verify_rows()
+            found = self._check()
+            self._intact = not found.unverified
+            doctored = unsound(self._backend, found)
             self._changes = self._backend.changes()
+        if doctored:
+            self._rebuild(doctored)
         if self._tip.head.seq:
-            self._anchor.advance(self._tip.head)
+            self._anchor()
 
     def verify(self) -> Verification:
         """Check everything again, from the first event, and say what is wrong instead of raising."""
@@ -164,13 +241,16 @@ class Ledger:
     def _verification(self) -> Verification:
         rows = sum(self._backend.count(table) for table in TABLES)
         try:
-            self._verify_chain()
-            unverified = self._verify_rows()
+            found = self._check()
         except StoreTampered as error:
-            newest = self._backend.last_event()
-            return Verification(False, newest.seq if newest else 0, rows, (str(error),))
-        problems = tuple(f"{place} is not what this keep wrote there" for place in unverified)
-        return Verification(not problems, self._tip.head.seq, rows, problems, tuple(unverified))
+            return Verification(False, newest_here(self._backend).seq, rows, (str(error),))
+        problems = [f"{place} is not what this keep wrote there" for place in found.unverified]
+        problems += [f"the index of {table} does not list what is in it" for table in unsound(self._backend)]
+        return Verification(not problems, self._tip.head.seq, rows, tuple(problems), tuple(found.unverified))
+
+    def has_altered(self, table: str) -> bool:
+        """Whether a row that this keep wrote in that table says something else now."""
+        return any(place.table == table for place in self._found.altered)
 
     def describe(self) -> dict[str, str]:
         """Facts for ``truekeep doctor``."""
@@ -187,7 +267,7 @@ class Ledger:
             if not self._closed:
                 self._closed = True
                 self._backend.close()
-                self._anchor.close()
+                self._anchors.close()
 
     def _require_open(self) -> None:
         if self._closed:
@@ -195,7 +275,18 @@ class Ledger:
 
     def _sealed(self, table: str, row: Row) -> Sealed:
         current = self._expected[table].get(row.seq) == row.mac
-        return Sealed(row, current and self._seal.holds(table, row))
+        sealed = Sealed(row, current and self._seal.holds(table, row))
+        if not sealed.verified and table in RESTRICTING:
+            Inspection(self._expected, altered=(Place(table, row.seq),)).require_nothing_lost(self._tip.head)
+        return sealed
+
+    def _counts(self, table: str, row: Row) -> bool:
+        """Whether a row is to be looked at: where rows restrict, only the chain says which there are."""
+        return table not in RESTRICTING or row.seq in self._expected[table]
+
+    def _require_all(self, table: str, places: Iterable[int], found: Mapping[int, Row]) -> None:
+        missing = tuple(Place(table, seq) for seq in places if seq not in found)
+        Inspection(self._expected, missing=missing).require_nothing_lost(self._tip.head)
 
     def _tell(self, changed: Sequence[Touched]) -> None:
         for watcher in self._watchers:
@@ -203,81 +294,62 @@ class Ledger:
 
     def _catch_up(self) -> None:
         """Verify what other processes added; a change that no event explains costs a full check."""
-        changes = self._backend.changes()
-        if changes == self._changes:
+        changes, newest, known = self._backend.changes(), newest_here(self._backend), self._tip.head
+        if changes == self._changes and newest == known:
             return
         self._intact = False
-        newest = self._backend.last_event()
-        if (newest.seq if newest else 0) < self._tip.head.seq:
-            check_anchor(self._tip.head, None, newest.seq if newest else 0)
+        check_anchor(known, self._backend.event(known.seq), newest)
         changed: list[Touched] = []
-        self._tip = follow(self._seal, self._tip, self._backend.events(after=self._tip.head.seq), changed)
+        self._tip = follow(self._tip, self._backend.events(after=known.seq), changed)
         apply(self._expected, changed)
         self._tell(changed)
-        if any(self._backend.count(table) != len(self._expected[table]) for table in TABLES):
-            self._verify_chain()
-            self._verify_rows()
+        if known == self._tip.head or not self._adds_up() or time.monotonic() > self._due:
+            require_sound(unsound(self._backend, self._check()), self._tip.head)
         self._changes = changes
 
-    def _verify_chain(self) -> None:
-        anchored = self._anchor.read()
-        newest = self._backend.last_event()
-        at_anchor = self._backend.event(anchored.seq) if anchored else None
-        check_anchor(anchored, at_anchor, newest.seq if newest else 0)
-        self._tip = follow(self._seal, Tip(), self._backend.events())
+    def _adds_up(self) -> bool:
+        """Whether there are as many rows as the chain left, and the strangers that are known."""
+        strangers = Counter(place.table for place in self._found.foreign)
+        return all(self._backend.count(table) == len(self._expected[table]) + strangers[table] for table in TABLES)
 
-    def _verify_rows(self) -> list[str]:
-        """Fill in what is expected; returns the places of rows that are not what the chain left there."""
-        tallies = {table: self._seal.tally(table, self._backend.rows(table, cards=True)) for table in TABLES}
-        if sum(tally.total for tally in tallies.values()) % (1 << 256) != self._tip.total:
-            return self._pinpoint()
-        self._expected = {table: tally.macs for table, tally in tallies.items()}
-        failed = [f"{table} row {seq}" for table, tally in tallies.items() for seq in tally.failed]
-        cardless = [seq for tally in tallies.values() for seq in tally.cardless]
-        return failed + [f"the index card of memories row {seq}" for seq in cardless]
+    def _check(self) -> Inspection:
+        """Look at everything; what is expected is known afterwards."""
+        started = time.monotonic()
+        self._tip = inspect_chain(self._backend, self._first_seal, self._anchors)
+        found = inspect_rows(self._backend, self._tip)
+        self._expected, self._found = found.expected, found
+        found.require_nothing_lost(self._tip.head)
+        now = time.monotonic()
+        self._due = now + _SELDOM * (now - started)
+        return found
 
-    def _pinpoint(self) -> list[str]:
-        """The set does not match: replay the chain to learn exactly which rows are missing, old or foreign."""
-        expected = nothing_expected()
-        changed: list[Touched] = []
-        follow(self._seal, Tip(), self._backend.events(), changed)
-        apply(expected, changed)
-        self._expected = expected
-        failed: list[str] = []
-        missing: list[str] = []
-        for table in TABLES:
-            present = set()
-            for row in self._backend.rows(table, cards=True):
-                present.add(row.seq)
-                if not self._sealed(table, row).verified:
-                    failed.append(f"{table} row {row.seq}")
-                elif not self._seal.holds_whole(table, row):
-                    failed.append(f"the index card of {table} row {row.seq}")
-            missing += [f"{table} row {seq}" for seq in expected[table].keys() - present]
-        if missing:
-            raise StoreTampered(
-                f"{len(missing)} rows are missing from the store: {', '.join(sorted(missing)[:5])}.",
-                code="rows_missing",
-            )
-        return failed
+    def _rebuild(self, tables: Sequence[str]) -> None:
+        """Make doctored indexes anew from rows that were all verified; it is audited like any other change."""
+        with self.writing() as entry:
+            for table in tables:
+                self._backend.rebuild_index(table)
+            entry.event("index.rebuilt", tables=list(tables))
 
 
 class Entry:
     """One open transaction of the ledger."""
 
-    def __init__(self, backend: Backend, seal: Seal, tip: Tip, expected: Expected, at: str) -> None:
+    def __init__(self, backend: Backend, tip: Tip, expected: Expected, at: str) -> None:
         self._backend = backend
-        self._seal = seal
+        self._seal = tip.seal
         self._expected = expected
         self._at = at
         self._macs: dict[tuple[str, int], bytes | None] = {}
         self._touched: list[Touched] = []
-        self.tip = Tip(tip.head, tip.total)
+        self.tip = Tip(tip.seal, tip.head, tip.total)
         self.events: list[EventRow] = []
         self.changed: list[Touched] = []
 
     def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "", *, card: bytes | None = None) -> int:
         """Add a row at the next place; returns its place."""
+        stranger = self._backend.by_id(table, row_id) if table in RESTRICTING else None
+        if stranger is not None and self._known(table, stranger.seq) is None:
+            self.remove(table, stranger)
         seq = self._backend.next_seq(table)
         self._backend.insert(table, self._sealed_row(table, Row(seq, row_id, tag, _encode(body), b"", card)))
         return seq
@@ -310,7 +382,7 @@ class Entry:
         event = EventRow(seq, self._at, kind, text, state, self._seal.link(self.tip.head.hash, draft))
         self._backend.append(event)
         self.events.append(event)
-        self.tip.head = Head(seq, event.hash)
+        self.tip.head = Head(seq, event.hash, self._at)
         self.changed += self._touched
         self._touched = []
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hmac import compare_digest
 from typing import Any
 
+from truekeep.errors import KeyUnavailable
 from truekeep.stores.base import TABLES, EventRow, Row
 from truekeep.stores.keys import KeepKeys
 
@@ -41,14 +42,30 @@ class Seal:
     over the first part: it tells a doctored card from a doctored memory, and lets a row be served without its card.
     """
 
-    def __init__(self, keys: KeepKeys) -> None:
+    def __init__(self, keys: KeepKeys, epoch: int = 0) -> None:
+        self._keys, self._epoch = keys, epoch
+        mac, audit = keys.epochs[epoch].mac, keys.epochs[epoch].audit
         heads = {table: f"{_FORMAT}\x1f{keys.keep_id}\x1f{table}\x1f" for table in TABLES}
-        self._whole = {table: _keyed(keys.mac, b"row", head, _WHOLE) for table, head in heads.items()}
-        self._body = {table: _keyed(keys.mac, b"body", head, _BODY) for table, head in heads.items()}
-        self._term = _keyed(keys.audit, b"term")
-        self._pads = _keyed(keys.audit, b"pad")
-        self._link = _keyed(keys.audit, b"link", f"{_FORMAT}\x1f{keys.keep_id}\x1f")
+        self._whole = {table: _keyed(mac, b"row", head, _WHOLE) for table, head in heads.items()}
+        self._body = {table: _keyed(mac, b"body", head, _BODY) for table, head in heads.items()}
+        self._term = _keyed(audit, b"term")
+        self._pads = _keyed(audit, b"pad")
+        self._link = _keyed(audit, b"link", f"{_FORMAT}\x1f{keys.keep_id}\x1f")
         self._digest_key = keys.digest
+
+    def first(self) -> Seal:
+        """The seal under which the chain began."""
+        return Seal(self._keys) if self._epoch else self
+
+    def successor(self) -> Seal:
+        """The seal after a rotation of the keys."""
+        if self._epoch + 1 >= len(self._keys.epochs):
+            raise KeyUnavailable(
+                "The keys were rotated, and the key file is the one from before.",
+                code="key_outdated",
+                hint="Restore the newest key directory.",
+            )
+        return Seal(self._keys, self._epoch + 1)
 
     def mac(self, table: str, row: Row) -> bytes:
         """The MAC over a row's whole content, its identity, its table, its keep and its position."""

@@ -187,6 +187,16 @@ class SqliteBackend:
         """The newest event."""
         return _one_event(self._db.execute(f"{_EVENT} ORDER BY seq DESC LIMIT 1").fetchone())
 
+    def has_sound_index(self, table: str, rows: int | None = None) -> bool:
+        """Whether the table and its indexes agree, entry by entry or in their numbers."""
+        if rows is not None:
+            return int(self._db.execute(_SQL[table]["entries"]).get) == rows
+        return self._db.execute(_SQL[table]["check"]).fetchall() == [("ok",)]
+
+    def rebuild_index(self, table: str) -> None:
+        """Write the table's indexes anew."""
+        self._db.execute(_SQL[table]["reindex"])
+
     def describe(self) -> dict[str, str]:
         """Engine, versions, cipher and schema."""
         return {
@@ -220,6 +230,9 @@ def _statements(table: str) -> dict[str, str]:
         "rows": f"{row} WHERE seq > ? ORDER BY seq LIMIT ?",
         "card_rows": f"{whole} WHERE seq > ? ORDER BY seq LIMIT ?",
         "tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq LIMIT ?",
+        "entries": f"SELECT count(*) FROM {table} INDEXED BY sqlite_autoindex_{table}_1",  # noqa: S608
+        "check": f"PRAGMA integrity_check({table})",
+        "reindex": f"REINDEX {table}",
         "count": f"SELECT count(*) FROM {table}",  # noqa: S608
         "count_tag": f"SELECT count(*) FROM {table} WHERE tag = ? AND tag <> ''",  # noqa: S608
     }
