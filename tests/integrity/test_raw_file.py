@@ -83,8 +83,7 @@ def refused_or_right(stage: Stage, files: Files) -> str:
     try:
         assert stage.read() == stage.good
     except StoreError as refusal:
-        assert refusal.hint
-        return refusal.code
+        return refusal.code if refusal.hint else "refused without a hint"
     return "served as written"
 
 
@@ -140,17 +139,17 @@ WHOLE: dict[str, Callable[[Stage], Files]] = {
         **stage.new_live,
         "alice.db-wal": stage.old_live["alice.db-wal"],
     },
-    "an empty file": lambda stage: {"alice.db": b""},
+    "an empty file": lambda _: {"alice.db": b""},
     "half a file": lambda stage: {"alice.db": stage.new["alice.db"][: len(stage.new["alice.db"]) // 2]},
     "a file cut at a page": lambda stage: {"alice.db": stage.new["alice.db"][: 9 * PAGE]},
-    "no file": lambda stage: {},
-    "noise": lambda stage: {"alice.db": random.Random(8).randbytes(20 * PAGE)},
+    "no file": lambda _: {},
+    "noise": lambda _: {"alice.db": random.Random(8).randbytes(20 * PAGE)},
 }
 
 
 @pytest.mark.parametrize("what", WHOLE)
 def test_another_state_of_the_whole_is_refused(stage: Stage, what: str) -> None:
-    assert refused_or_right(stage, WHOLE[what](stage)) != "served as written"
+    assert refused_or_right(stage, WHOLE[what](stage)) not in ("served as written", "refused without a hint")
 
 
 @pytest.mark.parametrize("file", ["old", "new"])

@@ -1,4 +1,4 @@
-"""Rows that were altered or put back behind the keep's back: blocked alone, or nothing is served where that would allow."""
+"""Rows altered or put back behind the keep's back: blocked alone, or nothing is served where that would allow."""
 
 from __future__ import annotations
 

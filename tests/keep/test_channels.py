@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import intruder
 from truekeep import Keep
-from truekeep.errors import InputError, NotAllowed, UnknownChannel
+from truekeep.errors import InputError, NotAllowed, StoreTampered, UnknownChannel
 
 
 def test_an_enrolled_system_writes_as_itself_until_it_is_retired(informed: Keep) -> None:
@@ -54,14 +56,26 @@ def test_bad_enrolments_are_refused(informed: Keep, name: str, capabilities: lis
     assert not [event for event in informed.audit.events() if event.kind == "channel.enrolled"]
 
 
-def test_an_altered_enrolment_lets_nothing_in(keep: Keep, home: object) -> None:
+@pytest.mark.parametrize("edit", ["body = replace(body, 'enrolled', 'owner')", "id = 'other'"])
+def test_an_altered_enrolment_lets_nothing_in(keep: Keep, home: Path, edit: str) -> None:
+    """Renamed, a retired channel would be open again: whatever was altered here, a person has to look at it."""
     keep.channels.enrol("crm", by="eva", reason="our CRM")
-    with intruder(home) as connection:  # type: ignore[arg-type]
-        connection.execute("UPDATE channels SET body = replace(body, 'enrolled', 'owner')")
-    with pytest.raises(NotAllowed) as refused:
+    with intruder(home) as connection:
+        connection.execute(f"UPDATE channels SET {edit}")
+    with pytest.raises(StoreTampered) as refused:
         keep.remember("Northwind's plan is Gold.", via="crm")
-    assert refused.value.code == "channel_unverified"
-    assert [entry["state"] for entry in keep.channels.list() if entry["name"] == "crm"] == ["altered"]
+    assert refused.value.code == "rows_altered"
+
+
+def test_a_forged_enrolment_is_no_enrolment(keep: Keep, home: Path) -> None:
+    with intruder(home) as connection:
+        body = '{"v":1,"state":"enrolled","standing":"owner","capabilities":["write"]}'
+        row = (9, "crm", "", body, bytes(32))
+        connection.execute("INSERT INTO channels(seq, id, tag, body, mac) VALUES (?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO channels SELECT 10, 'user', tag, body, mac FROM channels")
+    with pytest.raises(UnknownChannel):
+        keep.remember("Northwind's plan is Gold.", via="crm")
+    assert keep.remember("The office is in Nitra.", via="user").accepted, "a forged row shuts nobody out"
 
 
 def test_the_listing_says_where_each_channel_comes_from(keep: Keep) -> None:
