@@ -7,48 +7,13 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Run
 from tests.conftest import intruder
-from truekeep.cli import _COMMANDS, cli, main
-
-
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("TRUEKEEP_HOME", str(home))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*arguments: str) -> Answer:
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["truekeep", *arguments])
-        code = 0
-        try:
-            main(list(arguments))
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Answer(code, captured.out, captured.err)
-
-    return call
+from truekeep.cli import _COMMANDS, cli
 
 
 def test_remember_recall_list_and_forget(run: Run) -> None:

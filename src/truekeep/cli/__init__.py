@@ -20,6 +20,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "reindex": ("load:reindex", "Embed again after the embedder changed."),
     "scan": ("scan:scan", "Scan files or standard input for threats."),
     "review": ("review:review", "Look at what was held back; approve or reject it."),
+    "actions": ("actions:actions", "Judge tool calls, and confirm or decline those that wait."),
+    "channels": ("channels:channels", "List, enrol and retire the ways into a keep."),
     "audit": ("audit:audit", "Read and verify the audit log."),
     "rules": ("rules:rules", "List, test, lint and add threat rules."),
     "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
