@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Figure, cpu_per_call, median_ratio
-from truekeep.search import Entry, Index, Query, describe, pack
+from truekeep.search import Index, Query, describe, pack
 
 DIM = 384
 MODEL = "all-MiniLM-L6-v2-onnx-int8"
@@ -32,7 +32,7 @@ def measure(sizes: tuple[int, ...] = (10_000, 100_000)) -> list[Figure]:
 def _measure(size: int) -> list[Figure]:
     texts, vectors = _made_up(size + 100)
     entries = [
-        Entry(seq, describe(texts[seq], thread=f"s{seq // 20}", day=TODAY).to_bytes(), pack(vectors[seq]))
+        (seq, describe(texts[seq], thread=f"s{seq // 20}", day=TODAY).to_bytes(MODEL, pack(vectors[seq])))
         for seq in range(size)
     ]
     asked = [_noisy(vectors[seq]) for seq in range(40)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks import recall_data as data
 from truekeep import embed
 from truekeep.embed import Embedder
-from truekeep.search import Entry, Index, describe, pack
+from truekeep.search import Index, describe, pack
 
 
 def main() -> None:
@@ -46,14 +46,13 @@ def _indexed(members: list[data.Turn], embedder: Embedder | None, cache: Path | 
     rows = data.vectors(embedder, texts, "passage", cache) if embedder else None
     index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
     index.load(
-        Entry(
+        (
             seq,
             describe(
                 texts[seq],
                 thread=None if "session" in without else turn.session,
                 day=None if "day" in without else turn.moment.date(),
-            ).to_bytes(),
-            None if rows is None else pack(rows[seq]),
+            ).to_bytes(index.model_id or "", b"" if rows is None else pack(rows[seq])),
         )
         for seq, turn in enumerate(members)
     )

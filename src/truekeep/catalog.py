@@ -10,13 +10,12 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from truekeep.action import fingerprint
-from truekeep.cards import Card, card_in
 from truekeep.embed import Embedder, EmbedderError
+from truekeep.search import NOWHERE, Card, Hit, Index, changed, describe, holds, pack, passage, without_vector
 from truekeep.search import Entry as IndexEntry
-from truekeep.search import Hit, Index, describe, pack, passage
 from truekeep.stores.audit import Touched
 from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_ACTING = frozenset({Standing.OWNER.label, Standing.ENROLLED.label})
 _SCREENED_MODEL = "all-MiniLM-L6-v2"
 _log = logging.getLogger("truekeep.catalog")
 
@@ -40,9 +40,8 @@ class Catalog:
         self._embedder: Embedder | None = None
         self._lock = threading.RLock()
         self._index: Index | None = None
-        self._standings: dict[int, str] = {}
-        self._acting: Any = ()
-        """Places of what may act; an array once the index is there."""
+        self._acting = NOWHERE
+        """Places of what could act."""
         self._dirty: set[int] = set()
         self.degraded = ""
         """Why recall goes by keywords alone, if the embedder could not be used."""
@@ -66,19 +65,20 @@ class Catalog:
         return self._embedder is not None and self._embedder.model_id.startswith(_SCREENED_MODEL)
 
     def card(self, memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
-        """The index card to store with a memory: what its text says, and its vector with the model that made it."""
-        model = self._embedder.model_id if self._embedder and vector is not None else ""
+        """The index card to store with a memory: what its text says, the values in it, its vector and that's model."""
         is_loose = memory.standing is Standing.HEARSAY and memory.approval is None
         values = fingerprint(memory.text, is_loose=is_loose, at=memory.as_of)
-        return Card(_describe(memory), values, model.encode(), pack(vector) if vector is not None else b"").to_bytes()
+        if self._embedder is None or vector is None:
+            return _described(memory).to_bytes(values=values)
+        return _described(memory).to_bytes(self._embedder.model_id, pack(vector), values)
 
     def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
         embedder = self._ready()
         if embedder is None:
             raise EmbedderError(self.degraded or "There is no embedder to index with.")
-        model = embedder.model_id.encode()
-        places = [row.seq for row in self._ledger.current("memories") if card_in(row.card).model != model]
+        cards = ((row.seq, row.card or b"") for row in self._ledger.current("memories"))
+        places = without_vector(cards, embedder.model_id, embedder.dim)
         for start in range(0, len(places), batch):
             chosen = places[start : start + batch]
             self._reembed(embedder, chosen)
@@ -109,11 +109,11 @@ class Catalog:
 
     def is_hearsay(self, seq: int) -> bool:
         """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
-        return not may_be_acting(self._standings.get(seq, ""))
+        return not holds(self._acting, seq)
 
     def hearsay_count(self) -> int:
         """How many memories a search among what may act leaves out from the start."""
-        return len(self._standings) - len(self._acting)
+        return 0 if self._index is None else len(self._index) - len(self._acting)
 
     def _question_vector(self, meaning: str) -> NDArray[np.float32] | None:
         embedder = self._ready()
@@ -150,52 +150,48 @@ class Catalog:
     def _current(self) -> Index:
         if self._index is None:
             embedder = self._ready()
-            self._index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
-            self._take_in(self._ledger.current("memories"))
+            index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
+            self._acting = changed(NOWHERE, (), self._take_in(index, self._ledger.current("memories")))
+            self._index = index
         elif self._dirty:
-            places, self._dirty = sorted(self._dirty), set()
-            memories = list(self._ledger.current("memories", places))
-            if gone := set(places).difference(row.seq for row in memories):
+            places = sorted(self._dirty)
+            rows = list(self._ledger.current("memories", places))
+            if gone := set(places).difference(row.seq for row in rows):
                 self._index.remove(gone)
-            for seq in places:
-                self._standings.pop(seq, None)
-            self._take_in(memories, places)
+            self._acting = changed(self._acting, places, self._take_in(self._index, rows))
+            self._dirty.clear()
         return self._index
 
-    def _take_in(self, memories: Iterable[Row], places: Sequence[int] | None = None) -> None:
-        if self._index is not None:
-            self._index.load(self._entries(memories))
-        self._note_acting(places)
+    def _take_in(self, index: Index, rows: Iterable[Row]) -> list[int]:
+        """Put rows into the index; gives the places of those that could act."""
+        acting: list[int] = []
+        unread = index.load(_entries(rows, acting))
+        if unread:
+            described = map(_described_row, self._ledger.current("memories", unread))
+            index.load(described)
+        return acting
 
-    def _note_acting(self, places: Sequence[int] | None) -> None:
-        import numpy as np  # noqa: PLC0415 - loaded with the index, not with the keep
 
-        looked_at = self._standings if places is None else places
-        acting = sorted(seq for seq in looked_at if may_be_acting(self._standings.get(seq, "")))
-        found = np.array(acting, dtype=np.int64)
-        if places is not None:
-            found = np.union1d(np.setdiff1d(self._acting, np.array(places, dtype=np.int64)), found)
-        self._acting = found
+def _entries(rows: Iterable[Row], acting: list[int]) -> Iterator[IndexEntry]:
+    for seq, _, tag, _, _, card in rows:
+        if may_be_acting(tag):
+            acting.append(seq)
+        yield seq, card or b""
 
-    def _entries(self, memories: Iterable[Row]) -> Iterator[IndexEntry]:
-        model = self._index.model_id.encode() if self._index and self._index.model_id else None
-        for row in memories:
-            self._standings[row.seq] = row.tag
-            described, _, made_by, vector = card_in(row.card)
-            if not described:
-                described = _describe(memory_from(Sealed(row, verified=True)))
-            yield IndexEntry(row.seq, described, vector if made_by == model else None)
+
+def _described_row(row: Row) -> IndexEntry:
+    return row.seq, _described(memory_from(Sealed(row, verified=True))).to_bytes()
 
 
 def may_be_acting(tag: str) -> bool:
     """Whether a memory with that tag could act at all; the rule of influence decides whether it does."""
     standing = tag.partition(":")[0]
-    return standing.endswith("+") or standing in (Standing.OWNER.label, Standing.ENROLLED.label)
+    return standing in _ACTING or standing.endswith("+")
 
 
-def _describe(memory: Memory) -> bytes:
+def _described(memory: Memory) -> Card:
     day = memory.as_of.date()
-    return describe(memory.text, speaker=_speaker(memory), thread=memory.origin.session, day=day).to_bytes()
+    return describe(memory.text, speaker=_speaker(memory), thread=memory.origin.session, day=day)
 
 
 def _speaker(memory: Candidate | Memory) -> str | None:

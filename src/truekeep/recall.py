@@ -118,17 +118,23 @@ class Recaller:
     def _verified(
         self, query: Query, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
     ) -> Iterator[_Proposal]:
-        by_place = {hit.seq: hit for hit in found}
-        rows = self._ledger.at("memories", list(by_place))
-        memories = [(by_place[seq], memory_from(sealed)) for seq, sealed in rows.items()]
-        scored = [(_score(hit.score, memory, query), hit, memory) for hit, memory in memories]
-        for score, hit, memory in sorted(scored, key=lambda found: -found[0]):
+        for score, hit, memory in self._scored(query, found):
             if (query.as_of is not None and memory.as_of > query.as_of) or not query.filters.admit(memory):
                 continue
             if flood.is_full and self._catalog.is_hearsay(memory.seq):
                 withheld["flood_cap"] += 1
                 continue
             yield _Proposal(score, self._reader.shown(memory, query.now, whom=query.whom), hit.explain)
+
+    def _scored(self, query: Query, found: Sequence[Hit]) -> Iterator[tuple[float, Hit, Memory]]:
+        """Hits with their memories, best first. Where age does not change the order, only what is asked for is read."""
+        portion = query.k if query.half_life_days <= 0 else max(1, len(found))
+        for start in range(0, len(found), portion):
+            by_place = {hit.seq: hit for hit in found[start : start + portion]}
+            rows = self._ledger.at("memories", list(by_place))
+            memories = [(by_place[seq], memory_from(sealed)) for seq, sealed in rows.items()]
+            scored = [(_score(hit.score, memory, query), hit, memory) for hit, memory in memories]
+            yield from sorted(scored, key=lambda one: -one[0])
 
 
 @dataclass(frozen=True, slots=True)

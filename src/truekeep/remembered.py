@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 
 from truekeep.action import Kept, KeptIndex, Postings, fingerprint
-from truekeep.cards import card_in
+from truekeep.search import values_in
 from truekeep.stores.audit import Touched
 from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
@@ -76,7 +76,7 @@ def _is_hearsay(row: Row) -> bool:
 
 def _print(row: Row, is_hearsay: bool) -> bytes:
     """The values in a memory as its card has them; made anew from the text where the card is gone or altered."""
-    if row.card is not None:
-        return card_in(row.card).values
+    if (values := values_in(row.card)) is not None:
+        return values
     memory = memory_from(Sealed(row, verified=True))
     return fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.search.card import describe, passage, spoken_by, unpack
+from truekeep.search.card import MAX_SPEAKER_TERMS, Card, describe, passage, spoken_by, values_in
+from truekeep.search.deck import unpack
 from truekeep.search.words import term, terms
 
 
@@ -17,7 +18,7 @@ from truekeep.search.words import term, terms
 )
 def test_a_card_comes_back_from_its_blob(text: str, speaker: str | None, thread: str | None, day: date | None) -> None:
     card = describe(text, speaker=speaker, thread=thread, day=day)
-    deck = unpack([b"", card.to_bytes(), b"\x00" * 24])
+    deck = unpack([b"", card.to_bytes(), b"\x00" * 40])
     assert deck.kept.tolist() == [1]
     assert tuple(deck.terms.tolist()) == card.terms
     assert deck.lengths.tolist() == [len(card.terms)]
@@ -30,11 +31,52 @@ def test_a_card_comes_back_from_its_blob(text: str, speaker: str | None, thread:
     )
 
 
-@given(st.lists(st.binary(max_size=60), max_size=5))
-def test_any_bytes_are_read_or_left_out_never_a_crash(blobs: list[bytes]) -> None:
-    deck = unpack(blobs)
-    assert len(deck.kept) == len(deck.speakers) == len(deck.lengths)
-    assert deck.lengths.sum() == len(deck.terms)
+@given(st.text(max_size=40), st.text(min_size=1, max_size=9), st.binary(min_size=1, max_size=9), st.integers(1, 12))
+def test_a_vector_counts_for_its_own_model_and_size(text: str, model: str, vector: bytes, size: int) -> None:
+    card = describe(text)
+    deck = unpack([card.to_bytes(), card.to_bytes(model, vector), card.to_bytes(f"{model}2", vector)], model, size)
+    assert deck.kept.tolist() == [0, 1, 2]
+    assert deck.terms.tolist() == 3 * list(card.terms)
+    assert deck.has_vector.tolist() == [False, len(vector) == size, False]
+
+
+WORD = st.integers(0, 2**32 - 1)
+CARDS = st.builds(
+    Card,
+    terms=st.lists(WORD, max_size=4).map(tuple),
+    speaker=st.lists(WORD, max_size=4).map(tuple),
+    thread=st.integers(0, 2**64 - 1),
+    day=WORD,
+    flags=st.integers(0, 255),
+    wording=st.integers(0, 2**64 - 1),
+)
+WHOLE = st.builds(Card.to_bytes, CARDS, st.sampled_from(["m", "other"]), st.binary(max_size=9), st.binary(max_size=9))
+BLOBS = st.one_of(
+    st.binary(max_size=60),
+    WHOLE,
+    st.builds(lambda blob, end: blob[:end], WHOLE, st.integers(0, 60)),
+    st.builds(
+        lambda blob, place, byte: blob[:place] + bytes([byte]) + blob[place + 1 :],
+        WHOLE,
+        st.integers(0, 40),
+        st.integers(0, 255),
+    ),
+)
+
+
+@given(st.lists(BLOBS, max_size=5), st.integers(0, 9))
+def test_any_bytes_are_read_or_left_out_never_a_crash_and_one_by_one_like_all_at_once(
+    blobs: list[bytes], size: int
+) -> None:
+    deck = unpack(blobs, "m", size)
+    read = [(place, *found) for place, blob in enumerate(blobs) if (found := Card.from_bytes(blob)) is not None]
+    assert deck.kept.tolist() == [place for place, _, _, _ in read]
+    assert deck.speakers == [card.speaker for _, card, _, _ in read]
+    assert deck.lengths.tolist() == [len(card.terms) for _, card, _, _ in read]
+    assert deck.terms.tolist() == [term for _, card, _, _ in read for term in card.terms]
+    assert deck.has_vector.tolist() == [name == b"m" and len(vector) == size > 0 for _, _, name, vector in read]
+    columns = zip(deck.flags.tolist(), deck.day.tolist(), deck.thread.tolist(), deck.wording.tolist(), strict=True)
+    assert list(columns) == [(card.flags, card.day, card.thread, card.wording) for _, card, _, _ in read]
 
 
 @pytest.mark.parametrize(
@@ -70,3 +112,12 @@ def test_turns_of_one_day_belong_together_and_facts_do_not() -> None:
 def test_the_words_of_a_label_stay_searchable() -> None:
     assert term("address") in describe("Address: 5 High Street").terms
     assert set(terms("5 High Street")) <= set(describe("Home: 5 High Street").terms)
+
+
+@given(CARDS, st.binary(max_size=20), st.binary(max_size=9))
+def test_the_values_of_a_text_are_kept_beside_what_search_knows(card: Card, values: bytes, vector: bytes) -> None:
+    if len(card.speaker) > MAX_SPEAKER_TERMS:
+        return
+    blob = card.to_bytes("m", vector, values)
+    assert values_in(blob) == values
+    assert values_in(None) is values_in(b"") is values_in(blob[:-1]) is None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from truekeep import embed
 from truekeep.errors import InvalidRequest
-from truekeep.search import Entry, Hit, Index, describe, pack
+from truekeep.search import Hit, Index, describe, pack, without_vector
 from truekeep.search import index as index_module
 
 TODAY = date(2026, 3, 1)
@@ -214,11 +214,22 @@ def test_a_vector_that_is_no_vector_is_refused(facts: Index, bad: list[float]) -
 
 def test_a_damaged_card_or_vector_is_left_out_and_named() -> None:
     index = Index(model_id="m", dim=4)
-    good = describe("The spare key hangs behind the boiler").to_bytes()
+    card = describe("The spare key hangs behind the boiler")
     vector = pack(np.array([1, 0, 0, 0], dtype=np.float32))
-    unread = index.load([Entry(1, good, vector), Entry(2, b"xyz"), Entry(3, good[:-2]), Entry(4, good, b"short")])
-    assert unread == [2, 3]
-    assert len(index) == 2
+    good = card.to_bytes("m", vector)
+    blobs = [
+        good,
+        b"xyz",
+        good[:-2],
+        good[:-4],
+        card.to_bytes("m", b"four"),
+        card.to_bytes("n", vector),
+        card.to_bytes("mm", vector),
+        good + bytes(4),
+    ]
+    assert index.load(enumerate(blobs)) == [1, 2, 3, 7]
+    assert index._state.rows.column("has_vector").tolist() == [True, False, False, False]
+    assert without_vector(enumerate(blobs), "m", 4) == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("seq", [-1, 2**40])
@@ -248,23 +259,34 @@ def test_what_may_not_be_seen_changes_nothing_about_the_answer(
     assert mixed.search(mixed.understand(question, today=TODAY, allow=allow), 5, allow=allow, explain=True) == expected
 
 
+def vector(text: list[str]) -> NDArray[np.float32] | None:
+    """Something like a vector for most texts, none for some."""
+    counts = [sum(word.count(letter) for word in text) for letter in "aetr"]
+    return np.array(counts, dtype=np.float32) / np.float32(10) if any(counts) else None
+
+
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 6), st.lists(words, min_size=1, max_size=4)), max_size=25))
 def test_following_writes_gives_what_loading_afresh_gives(steps: list[tuple[bool, int, list[str]]]) -> None:
-    followed, contents = Index(), {}
+    followed, contents = Index(model_id="m", dim=4), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(index_module, "_CLEAR_AT_LEAST", 2)
         for adds, seq, text in steps:
             if adds:
-                contents[seq] = describe(" ".join(text), thread="s")
-                followed.add(seq, contents[seq])
+                contents[seq] = describe(" ".join(text), thread="s"), vector(text)
+                followed.add(seq, *contents[seq])
             else:
                 contents.pop(seq, None)
                 followed.remove([seq])
-    fresh = Index()
-    fresh.load([Entry(seq, card.to_bytes()) for seq, card in contents.items()])
+    fresh = Index(model_id="m", dim=4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index_module, "_FEW", 0)
+        packed = [(seq, card, b"" if given is None else pack(given)) for seq, (card, given) in contents.items()]
+        assert fresh.load([(seq, card.to_bytes("m", blob)) for seq, card, blob in packed]) == []
     query = fresh.understand("Did Eva drink red tea in Brno?", today=TODAY)
     assert query == followed.understand("Did Eva drink red tea in Brno?", today=TODAY)
+    asked = np.array([1, 2, 3, 4], dtype=np.float32)
     assert followed.search(query, 10, floor=False) == fresh.search(query, 10, floor=False)
+    assert followed.search(query, 10, vector=asked, floor=False) == fresh.search(query, 10, vector=asked, floor=False)
 
 
 def test_readers_see_whole_states_while_a_writer_writes() -> None:

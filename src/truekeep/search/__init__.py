@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from truekeep.search.card import Card, describe, passage, spoken_by
-from truekeep.search.index import Entry, Index
+from truekeep.search.card import Card, describe, passage, spoken_by, values_in
+from truekeep.search.index import Index
+from truekeep.search.loading import Entry, without_vector
 from truekeep.search.matrix import pack
+from truekeep.search.places import NOWHERE, changed, holds
 from truekeep.search.query import Query
 from truekeep.search.ranking import Hit
 
-__all__ = ["Card", "Entry", "Hit", "Index", "Query", "describe", "pack", "passage", "spoken_by"]
+__all__ = [
+    "NOWHERE",
+    "Card",
+    "Entry",
+    "Hit",
+    "Index",
+    "Query",
+    "changed",
+    "describe",
+    "holds",
+    "pack",
+    "passage",
+    "spoken_by",
+    "values_in",
+    "without_vector",
+]

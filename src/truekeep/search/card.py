@@ -1,30 +1,34 @@
 """The index card of a memory: everything the index needs to know of its text, as one small BLOB.
 
-A store keeps the card beside the record, inside the encrypted file and under the record's MAC,
+A store keeps the card in the record's row, inside the encrypted file and under the record's MAC,
 so that opening a keep neither tokenizes nor stems anything. Layout, in little-endian 32-bit words::
 
-    version << 24 | flags << 16 | number of speaker terms    day    thread (2)    wording (2)    speaker terms    terms
+    version << 24 | flags << 16 | number of speaker terms    day    thread (2)    wording (2)
+    number of terms    bytes of values    bytes of the model's name    bytes of its packed vector
+    speaker terms    terms    values    the model's name    its packed vector
+
+The values are what the act boundary finds the text by; search only keeps them. Zeros before the vector fill up the
+last word.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+import struct
 from dataclasses import dataclass
 from datetime import date
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple, Self
 
 from truekeep.search.words import term, word_lists, wording, words
 
 VERSION = 1
-HEADER = 6
-_LAST_DAY = date.max.toordinal()
+HEADER = 10
+_HEADER = struct.Struct(f"<{HEADER}I")
+LAST_DAY = date.max.toordinal()
 IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY = 1, 2, 4
 _MAX_TERMS = 4_000
-_MAX_SPEAKER_TERMS = 3
+MAX_SPEAKER_TERMS = 3
 _SPEAKER = re.compile(
     r"\s*(?:[\[(][^\])]{1,60}[\])]\s*)?"  # a date or another remark in brackets
     r"(?P<name>[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s+\S"
@@ -42,25 +46,69 @@ class Card:
     flags: int = 0
     wording: int = 0
 
-    def to_bytes(self) -> bytes:
-        """The BLOB to store."""
+    def to_bytes(self, model: str = "", vector: bytes = b"", values: bytes = b"") -> bytes:
+        """The BLOB to store, with the packed vector that a model made of the text."""
         head = VERSION << 24 | self.flags << 16 | len(self.speaker)
         halves = (self.thread & 0xFFFFFFFF, self.thread >> 32, self.wording & 0xFFFFFFFF, self.wording >> 32)
-        return np.array((head, self.day, *halves, *self.speaker, *self.terms), dtype="<u4").tobytes()
+        made_by = model.encode() if vector else b""
+        counts = (len(self.terms), len(values), len(made_by), len(vector))
+        words = struct.pack(
+            f"<{HEADER + len(self.speaker) + len(self.terms)}I",
+            head,
+            self.day,
+            *halves,
+            *counts,
+            *self.speaker,
+            *self.terms,
+        )
+        rest = values + made_by
+        return words + rest + bytes(_filler(len(rest) + len(vector))) + vector
+
+    @classmethod
+    def from_bytes(cls, blob: bytes) -> tuple[Self, bytes, bytes] | None:
+        """The card in a BLOB, the model's name and its packed vector; none if it is damaged or of another version."""
+        parts = _Parts.of(blob)
+        if parts is None:
+            return None
+        numbers = struct.unpack_from(f"<{parts.speakers + parts.terms}I", blob, 4 * HEADER)
+        head, day, *halves = _HEADER.unpack_from(blob)[:6]
+        card = cls(
+            terms=numbers[parts.speakers :],
+            speaker=numbers[: parts.speakers],
+            thread=halves[0] | halves[1] << 32,
+            day=day if day <= LAST_DAY else 0,
+            flags=head >> 16 & 0xFF,
+            wording=halves[2] | halves[3] << 32,
+        )
+        name = parts.end + parts.values
+        return card, blob[name : name + parts.name], blob[len(blob) - parts.vector :]
 
 
-@dataclass(frozen=True, slots=True)
-class Deck:
-    """Many cards as columns: what loading works on. ``kept`` are the places of the cards that could be read."""
+class _Parts(NamedTuple):
+    """The sizes in a card's header that hold together with its length, and where its numbers end."""
 
-    kept: NDArray[np.int64]
-    flags: NDArray[np.uint8]
-    day: NDArray[np.int32]
-    thread: NDArray[np.uint64]
-    wording: NDArray[np.uint64]
-    speakers: list[tuple[int, ...]]
-    lengths: NDArray[np.int64]
-    terms: NDArray[np.uint32]
+    speakers: int
+    terms: int
+    values: int
+    name: int
+    vector: int
+    end: int
+
+    @classmethod
+    def of(cls, blob: bytes) -> Self | None:
+        if len(blob) % 4 or len(blob) < 4 * HEADER:
+            return None
+        head, *_, terms, values, name, vector = _HEADER.unpack_from(blob)
+        speakers, rest = head & 0xFFFF, values + name + vector
+        end = 4 * (HEADER + speakers + terms)
+        fits = head >> 24 == VERSION and speakers <= MAX_SPEAKER_TERMS and end + rest + _filler(rest) == len(blob)
+        return cls(speakers, terms, values, name, vector, end) if fits else None
+
+
+def values_in(blob: bytes | None) -> bytes | None:
+    """The values that were stored with a card; none if it is missing, damaged or of another version."""
+    parts = _Parts.of(blob or b"")
+    return None if blob is None or parts is None else blob[parts.end : parts.end + parts.values]
 
 
 def describe(text: str, *, speaker: str | None = None, thread: str | None = None, day: date | None = None) -> Card:
@@ -80,7 +128,7 @@ def describe(text: str, *, speaker: str | None = None, thread: str | None = None
     flags |= SAYS_HOW_MANY if any(word in lists["number"] or word.isdigit() for word in found) else 0
     return Card(
         terms=tuple(number for number in map(term, found) if number)[:_MAX_TERMS],
-        speaker=name[:_MAX_SPEAKER_TERMS],
+        speaker=name[:MAX_SPEAKER_TERMS],
         thread=_thread_number(thread),
         day=day.toordinal() if day is not None else 0,
         flags=flags,
@@ -103,48 +151,9 @@ def passage(text: str, speaker: str | None) -> str:
     return text if speaker is None or spoken_by(text) is not None else f"{speaker}: {text}"
 
 
-def unpack(cards: Sequence[bytes]) -> Deck:
-    """Read many cards at once; one that is damaged or of another version is left out, never guessed at."""
-    sizes = np.fromiter(map(len, cards), dtype=np.int64, count=len(cards))
-    whole = np.flatnonzero((sizes % 4 == 0) & (sizes >= HEADER * 4))
-    flat = np.frombuffer(b"".join([cards[place] for place in whole.tolist()]), dtype="<u4")
-    spans = sizes[whole] // 4
-    starts = np.concatenate(([0], np.cumsum(spans)[:-1])) if whole.size else np.zeros(0, dtype=np.int64)
-    heads = flat[starts]
-    names = (heads & 0xFFFF).astype(np.int64)
-    fits = (heads >> 24 == VERSION) & (names <= _MAX_SPEAKER_TERMS) & (spans >= HEADER + names)
-    kept, starts, spans, heads, names = whole[fits], starts[fits], spans[fits], heads[fits], names[fits]
-    lengths = spans - HEADER - names
-    return Deck(
-        kept=kept,
-        flags=(heads >> 16 & 0xFF).astype(np.uint8),
-        day=np.where(flat[starts + 1] <= _LAST_DAY, flat[starts + 1], 0).astype(np.int32),
-        thread=_long(flat, starts + 2),
-        wording=_long(flat, starts + 4),
-        speakers=_speakers(flat, starts + HEADER, names),
-        lengths=lengths,
-        terms=flat[_spread(starts + HEADER + names, lengths)].astype(np.uint32),
-    )
-
-
-def _long(flat: NDArray[np.uint32], places: NDArray[np.int64]) -> NDArray[np.uint64]:
-    return flat[places].astype(np.uint64) | flat[places + 1].astype(np.uint64) << np.uint64(32)
-
-
-def _speakers(flat: NDArray[np.uint32], starts: NDArray[np.int64], counts: NDArray[np.int64]) -> list[tuple[int, ...]]:
-    speakers: list[tuple[int, ...]] = [()] * len(starts)
-    for place in np.flatnonzero(counts).tolist():
-        first = int(starts[place])
-        speakers[place] = tuple(flat[first : first + int(counts[place])].tolist())
-    return speakers
-
-
-def _spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All positions of the runs that begin at ``starts``, one run after the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    positions: NDArray[np.int64] = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
-    return positions
+def _filler(length: int) -> int:
+    """How many bytes are missing to a whole word."""
+    return -length % 4
 
 
 def _thread_number(thread: str | None) -> int:

@@ -7,18 +7,19 @@ immutable state and puts it in place of the old one in a single step.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truekeep.errors import InvalidRequest
-from truekeep.search.card import Card, unpack
+from truekeep.search.card import Card
 from truekeep.search.fusion import Signals, learned, model_scale
-from truekeep.search.matrix import Matrix, finite, pack, packed_size, unpacked
+from truekeep.search.loading import Entry, read
+from truekeep.search.matrix import Matrix, finite, pack
 from truekeep.search.postings import Postings
 from truekeep.search.query import Query, understand
 from truekeep.search.ranking import Hit, Ranking
@@ -27,16 +28,8 @@ from truekeep.search.signals import Floats, View, measure
 
 _CLEAR_SHARE = 4
 _CLEAR_AT_LEAST = 1_000
-_PART = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A memory for the index: its place, its card and, if the index's model embedded it, its packed vector."""
-
-    seq: int
-    card: bytes
-    vector: bytes | None = None
+_FEW = 8
+"""Up to so many memories are taken in quicker one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +57,24 @@ class Index:
         return len(self._state.rows.order)
 
     def load(self, entries: Iterable[Entry]) -> list[int]:
-        """Take in many memories at once; gives the places whose card cannot be read, which stay unsearchable."""
-        unread: list[int] = []
+        """Take in memories; gives the places whose card cannot be read, which stay unsearchable."""
         remaining = iter(entries)
+        first = list(islice(remaining, _FEW + 1))
         with self._writing:
-            # In parts, so that what is being loaded is never in memory twice.
-            while part := list(islice(remaining, _PART)):
-                unread += self._take_in(part)
-        return unread
+            if len(first) > _FEW:
+                return self._take_in(chain(first, remaining))
+            return [seq for seq, card in first if not self._take_in_one(seq, card)]
 
     def add(self, seq: int, card: Card, vector: Floats | None = None) -> None:
         """Take in one memory, in place of the one that had this ``seq``."""
-        blob = None if vector is None else pack(self._checked(vector))
+        packed = b"" if vector is None else pack(self._checked(vector))
         with self._writing:
-            self._take_in([Entry(seq, card.to_bytes(), blob)])
+            self._take_in_one(seq, card.to_bytes(self.model_id or "", packed))
 
     def remove(self, seqs: Iterable[int]) -> None:
         """Forget memories; unknown places are ignored."""
         with self._writing:
-            self._state = _cleared(replace(self._state, rows=self._state.rows.without(seqs)))
+            self._state = _cleared(replace(self._state, rows=self._state.rows.without(list(seqs))))
 
     def understand(self, text: str, *, today: date, allow: NDArray[np.int64] | None = None) -> Query:
         """Read a question in the light of who speaks in the visible memories; embed its ``meaning``."""
@@ -130,32 +122,38 @@ class Index:
             raise InvalidRequest("This index holds no vectors.", code="invalid_vector")
         return finite(np.asarray(vector), (self.dim,))
 
-    def _take_in(self, entries: Sequence[Entry]) -> list[int]:
-        if any(not 0 <= entry.seq <= MAX_SEQ for entry in entries):
-            raise InvalidRequest("A place outside the index's range.")
-        deck = unpack([entry.card for entry in entries])
-        kept = [entries[place] for place in deck.kept.tolist()]
-        seqs = [entry.seq for entry in kept]
-        if len(set(seqs)) != len(seqs):
-            raise InvalidRequest("The same place twice in one batch.")
+    def _take_in(self, entries: Iterable[Entry]) -> list[int]:
         state = self._state
-        matrix, has_vector = _with_vectors(state.matrix, kept)
-        numbers = np.repeat(np.arange(state.rows.size, state.rows.size + len(kept), dtype=np.int32), deck.lengths)
-        rows = state.rows.without(seqs).extended(seqs, deck, has_vector)
-        self._state = _cleared(_State(rows, state.postings.extended(deck.terms, numbers), matrix))
-        return sorted({entry.seq for entry in entries} - set(seqs))
+        batch = read(entries, state.matrix, self.model_id or "")
+        seqs, count = _in_range(batch.seqs), len(batch.seqs)
+        if len(set(seqs)) != count:
+            raise InvalidRequest("The same place twice in one batch.")
+        numbers = np.repeat(np.arange(state.rows.size, state.rows.size + count, dtype=np.int32), batch.deck.lengths)
+        rows = state.rows.without(seqs).extended(seqs, batch.deck, batch.has_vector)
+        self._state = _cleared(_State(rows, state.postings.extended(batch.deck.terms, numbers), batch.matrix))
+        return batch.unread
+
+    def _take_in_one(self, seq: int, blob: bytes) -> bool:
+        """What ``_take_in`` does, for a single write: the search right after one must not wait for it."""
+        state, read = self._state, Card.from_bytes(blob)
+        _in_range([seq])
+        if read is None:
+            return False
+        card, made_by, packed = read
+        matrix, has_vector = state.matrix, False
+        if matrix is not None:
+            matrix, has_vector = matrix.appended(packed if made_by == (self.model_id or "").encode() else b"")
+        terms = np.array(card.terms, dtype=np.uint32)
+        numbers = np.full(terms.size, state.rows.size, dtype=np.int32)
+        rows = state.rows.without([seq]).appended(seq, card, has_vector=has_vector)
+        self._state = _cleared(_State(rows, state.postings.extended(terms, numbers), matrix))
+        return True
 
 
-def _with_vectors(matrix: Matrix | None, entries: Sequence[Entry]) -> tuple[Matrix | None, NDArray[np.bool_]]:
-    """The matrix with a row for each entry, and which of them have a vector that can be used."""
-    if matrix is None:
-        return None, np.zeros(len(entries), dtype=np.bool_)
-    size = packed_size(matrix.dim)
-    blank = bytes(size)
-    fits = [entry.vector is not None and len(entry.vector) == size for entry in entries]
-    blobs = [entry.vector or blank if fit else blank for entry, fit in zip(entries, fits, strict=True)]
-    rows, sound = unpacked(blobs, matrix.dim)
-    return matrix.extended(rows), sound & np.array(fits, dtype=np.bool_)
+def _in_range(seqs: list[int]) -> list[int]:
+    if seqs and (min(seqs) < 0 or max(seqs) > MAX_SEQ):
+        raise InvalidRequest("A place outside the index's range.")
+    return seqs
 
 
 def _cleared(state: _State) -> _State:

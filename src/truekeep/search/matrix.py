@@ -8,6 +8,7 @@ this scan 0.3 and 4 with simsimd, 0.8 and 8 without. So one form serves every si
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -28,7 +29,7 @@ _SLAB = 4096
 _BLOCK = 1024
 _STEPS = 127
 _FINE = 256
-_SCALE_BYTES = 4
+_SCALE = struct.Struct("<f")
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.int8]
@@ -100,6 +101,20 @@ class Matrix:
             place, done = place + step, done + step
         return type(self)(self.dim, place, slabs)
 
+    def appended(self, packed: bytes) -> tuple[Self, bool]:
+        """The view that has one packed vector as well, and whether it is sound; anything else counts as missing."""
+        number, offset = divmod(self.size, _SLAB)
+        slabs = self.slabs if number < len(self.slabs) else (*self.slabs, Slab.empty(self.dim))
+        slab, grown = slabs[number], type(self)(self.dim, self.size + 1, slabs)
+        scale = _SCALE.unpack_from(packed)[0] if len(packed) == packed_size(self.dim) else -1.0
+        if not 0 <= scale <= 1:
+            slab.scales[offset] = 0
+            return grown, False
+        slab.scales[offset] = scale
+        slab.upper[offset] = np.frombuffer(packed, dtype=np.int8, count=self.dim, offset=_SCALE.size)
+        slab.lower[offset] = np.frombuffer(packed, dtype=np.int8, offset=_SCALE.size + self.dim)
+        return grown, True
+
     def scan(self, query: Floats) -> Floats:
         """The cosine of every row with the query, to about 0.0005."""
         cosines = np.empty(self.size, dtype=np.float32)
@@ -146,16 +161,16 @@ def pack(vector: Floats) -> bytes:
 
 def packed_size(dim: int) -> int:
     """The length of a packed vector."""
-    return _SCALE_BYTES + 2 * dim
+    return _SCALE.size + 2 * dim
 
 
 def unpacked(blobs: Sequence[bytes], dim: int) -> tuple[Slab, NDArray[np.bool_]]:
     """The rows that ``pack`` packed, and which are sound: anything else comes out as zeros."""
     size = packed_size(dim)
     table = np.frombuffer(b"".join(blobs), dtype=np.int8).reshape(-1, size)
-    scales = np.ascontiguousarray(table[:, :_SCALE_BYTES]).view("<f4")[:, 0].astype(np.float32)
-    sound = np.isfinite(scales) & (scales >= 0) & (scales <= 1)
-    upper, lower = table[:, _SCALE_BYTES : _SCALE_BYTES + dim], table[:, _SCALE_BYTES + dim :]
+    scales = np.ascontiguousarray(table[:, : _SCALE.size]).view("<f4")[:, 0].astype(np.float32)
+    sound = (scales >= 0) & (scales <= 1)  # neither holds for what is not a number
+    upper, lower = table[:, _SCALE.size : _SCALE.size + dim], table[:, _SCALE.size + dim :]
     return Slab(np.where(sound, scales, np.float32(0)), upper, lower), sound
 
 

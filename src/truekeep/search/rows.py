@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.search.card import Deck
+from truekeep.search.card import Card
+from truekeep.search.deck import Deck
 
 _COLUMNS = np.dtype(
     [
@@ -23,6 +24,7 @@ _COLUMNS = np.dtype(
         ("has_vector", np.bool_),
     ]
 )
+_LONGEST = 65_535
 _SEQ_BITS = 40
 MAX_SEQ = (1 << _SEQ_BITS) - 1
 _Value = TypeVar("_Value", bound=Hashable)
@@ -82,29 +84,37 @@ class Rows:
     def extended(self, seqs: Sequence[int], deck: Deck, has_vector: NDArray[np.bool_]) -> Self:
         """The view that has these rows as well."""
         count = len(seqs)
-        columns = self.columns
-        if self.size + count > len(columns):
-            columns = np.zeros(max(self.size + count, 2 * len(columns)), dtype=_COLUMNS)
-            columns[: self.size] = self.columns[: self.size]
+        columns = self.columns if self.size + count <= len(self.columns) else _room(self.columns, self.size + count)
         fresh = columns[self.size : self.size + count]
         fresh["seq"] = seqs
         fresh["wording"] = deck.wording
         fresh["day"] = deck.day
         fresh["thread"] = _numbered(self.roster.threads, deck.thread.tolist())
         fresh["speaker"] = _numbered(self.roster.speakers, deck.speakers)
-        fresh["length"] = deck.lengths.clip(max=65_535)
+        fresh["length"] = np.minimum(deck.lengths, _LONGEST)
         fresh["flags"] = deck.flags
         fresh["has_vector"] = has_vector
         keys, order = self._placed(fresh, count)
         newest = max(self.newest, max(seqs, default=-1))
-        return replace(self, columns=columns, size=self.size + count, keys=keys, order=order, newest=newest)
+        return type(self)(columns, self.size + count, keys, order, self.roster, newest)
 
-    def without(self, seqs: Iterable[int]) -> Self:
+    def appended(self, seq: int, card: Card, *, has_vector: bool) -> Self:
+        """The view that has one row as well."""
+        columns = self.columns if self.size < len(self.columns) else _room(self.columns, self.size + 1)
+        (thread,) = _numbered(self.roster.threads, [card.thread])
+        (speaker,) = _numbered(self.roster.speakers, [card.speaker])
+        length = min(len(card.terms), _LONGEST)
+        columns[self.size] = (seq, card.wording, card.day, thread, speaker, length, card.flags, has_vector)
+        key = thread << _SEQ_BITS | seq
+        place = int(np.searchsorted(self.keys, key))
+        keys, order = _inserted(self.keys, place, key), _inserted(self.order, place, self.size)
+        return type(self)(columns, self.size + 1, keys, order, self.roster, max(self.newest, seq))
+
+    def without(self, seqs: Collection[int]) -> Self:
         """The view in which the rows of these places are gone."""
-        asked = np.fromiter(seqs, dtype=np.int64)
-        if asked.size and asked.min() > self.newest:
+        if min(seqs, default=0) > self.newest:
             return self
-        gone = np.isin(self.column("seq")[self.order], asked)
+        gone = np.isin(self.column("seq")[self.order], np.fromiter(seqs, dtype=np.int64, count=len(seqs)))
         return self if not gone.any() else replace(self, keys=self.keys[~gone], order=self.order[~gone])
 
     def kept(self, rows: NDArray[np.int64]) -> Self:
@@ -122,12 +132,23 @@ class Rows:
     def _placed(self, fresh: NDArray[np.void], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         keys = fresh["thread"].astype(np.int64) << _SEQ_BITS | fresh["seq"]
         rows = np.arange(self.size, self.size + count, dtype=np.int64)
-        if count == 1:
-            place = int(np.searchsorted(self.keys, keys[0]))
-            return np.insert(self.keys, place, keys), np.insert(self.order, place, rows)
         joined = np.concatenate((self.keys, keys))
         sorting = np.argsort(joined, kind="stable")
         return joined[sorting], np.concatenate((self.order, rows))[sorting]
+
+
+def _room(columns: NDArray[np.void], size: int) -> NDArray[np.void]:
+    """The columns with room for more, twice as much at least."""
+    larger = np.zeros(max(size, 2 * len(columns)), dtype=_COLUMNS)
+    larger[: len(columns)] = columns
+    return larger
+
+
+def _inserted(values: NDArray[np.int64], place: int, value: int) -> NDArray[np.int64]:
+    """The array with one value more; what ``np.insert`` does in a fifth of the time."""
+    longer = np.empty(values.size + 1, dtype=np.int64)
+    longer[:place], longer[place], longer[place + 1 :] = values[:place], value, values[place:]
+    return longer
 
 
 def _numbered(numbers: dict[_Value, int], values: Sequence[_Value]) -> list[int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 
@@ -155,7 +156,7 @@ class SqliteBackend:
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return map(Row._make, self._db.execute(_SQL[table]["card_rows" if cards else "rows"], bounds))
+        return map(_as_row, self._db.execute(_SQL[table]["card_rows" if cards else "rows"], bounds))
 
     def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
         """Rows with exactly that tag."""
@@ -177,7 +178,7 @@ class SqliteBackend:
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return map(EventRow._make, self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
+        return map(_as_event, self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
 
     def event(self, seq: int) -> EventRow | None:
         """The event with that number."""
@@ -211,6 +212,9 @@ class SqliteBackend:
         self._db.close()
 
 
+# What a named tuple's own constructor does, without its way through Python: opening a keep makes one of every row.
+_as_row = cast("Callable[[Any], Row]", partial(tuple.__new__, Row))
+_as_event = cast("Callable[[Any], EventRow]", partial(tuple.__new__, EventRow))
 _EVENT = "SELECT seq, at, kind, body, state, hash FROM events"
 
 
