@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -145,22 +146,21 @@ class SqliteBackend:
 
     def by_id(self, table: str, row_id: str) -> Row | None:
         """The row of that id."""
-        found = self._db.execute(_SQL[table]["by_id"], (row_id,)).fetchone()
-        return Row(*found) if found else None
+        return next(map(_as_row, self._found(_SQL[table]["by_id"], (row_id,))), None)
 
     def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
         """The rows at those places."""
         find = _SQL[table]["card_by_seq" if cards else "by_seq"]
-        return [Row(*found) for seq in seqs for found in self._db.execute(find, (seq,))]
+        return [_as_row(found) for seq in seqs for found in self._found(find, (seq,))]
 
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return map(_as_row, self._db.execute(_SQL[table]["card_rows" if cards else "rows"], bounds))
+        return map(_as_row, self._found(_SQL[table]["card_rows" if cards else "rows"], bounds))
 
     def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
         """Rows with exactly that tag."""
-        return [Row(*found) for found in self._db.execute(_SQL[table]["tagged"], (tag, limit))]
+        return list(map(_as_row, self._found(_SQL[table]["tagged"], (tag, limit))))
 
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows there are."""
@@ -178,15 +178,15 @@ class SqliteBackend:
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
-        return map(_as_event, self._db.execute(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
+        return map(_as_event, self._found(f"{_EVENT} WHERE seq > ? ORDER BY seq LIMIT ?", bounds))
 
     def event(self, seq: int) -> EventRow | None:
         """The event with that number."""
-        return _one_event(self._db.execute(f"{_EVENT} WHERE seq = ?", (seq,)).fetchone())
+        return next(map(_as_event, self._found(f"{_EVENT} WHERE seq = ?", (seq,))), None)
 
     def last_event(self) -> EventRow | None:
         """The newest event."""
-        return _one_event(self._db.execute(f"{_EVENT} ORDER BY seq DESC LIMIT 1").fetchone())
+        return next(map(_as_event, self._found(f"{_EVENT} ORDER BY seq DESC LIMIT 1")), None)
 
     def has_sound_index(self, table: str, rows: int | None = None) -> bool:
         """Whether the table and its indexes agree, entry by entry or in their numbers."""
@@ -197,6 +197,17 @@ class SqliteBackend:
     def rebuild_index(self, table: str) -> None:
         """Write the table's indexes anew."""
         self._db.execute(_SQL[table]["reindex"])
+
+    def _found(self, statement: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """What a statement finds. One row whose bytes are no text must not keep all others from being read."""
+        done = 0
+        try:
+            for found in self._db.execute(statement, values):
+                yield found
+                done += 1
+        except UnicodeDecodeError:
+            raw = statement.replace(_TEXTS, _RAW_TEXTS).replace(_EVENT_TEXTS, _RAW_EVENT_TEXTS)
+            yield from map(_decoded, islice(self._db.execute(raw, values), done, None))
 
     def describe(self) -> dict[str, str]:
         """Engine, versions, cipher and schema."""
@@ -215,14 +226,18 @@ class SqliteBackend:
 # What a named tuple's own constructor does, without its way through Python: opening a keep makes one of every row.
 _as_row = cast("Callable[[Any], Row]", partial(tuple.__new__, Row))
 _as_event = cast("Callable[[Any], EventRow]", partial(tuple.__new__, EventRow))
-_EVENT = "SELECT seq, at, kind, body, state, hash FROM events"
+_TEXTS, _EVENT_TEXTS = "id, tag, body", "at, kind, body"
+_RAW_TEXTS, _RAW_EVENT_TEXTS = (
+    ", ".join(f"CAST({column} AS BLOB)" for column in columns.split(", ")) for columns in (_TEXTS, _EVENT_TEXTS)
+)
+_EVENT = f"SELECT seq, {_EVENT_TEXTS}, state, hash FROM events"  # noqa: S608 - fixed names
 
 
 def _statements(table: str) -> dict[str, str]:
     # Table names come from the fixed tuple TABLES; every value is bound.
     card = ", card" if table in CARDED else ""
-    row = f"SELECT seq, id, tag, body, mac, NULL FROM {table}"  # noqa: S608
-    whole = f"SELECT seq, id, tag, body, mac{card or ', NULL'} FROM {table}"  # noqa: S608
+    row = f"SELECT seq, {_TEXTS}, mac, NULL FROM {table}"  # noqa: S608
+    whole = f"SELECT seq, {_TEXTS}, mac{card or ', NULL'} FROM {table}"  # noqa: S608
     return {
         "insert": f"INSERT INTO {table}(seq, id, tag, body, mac{card}) VALUES (?, ?, ?, ?, ?{card and ', ?'})",  # noqa: S608
         "replace": f"UPDATE {table} SET id = ?, tag = ?, body = ?, mac = ?{card and ', card = ?'} WHERE seq = ?",  # noqa: S608
@@ -249,8 +264,13 @@ def _values(table: str, row: Row) -> tuple[Any, ...]:
     return row if table in CARDED else row[:5]
 
 
-def _one_event(found: Any) -> EventRow | None:
-    return EventRow(*found) if found else None
+def _decoded(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row read as bytes; one that is not text was not written here, and gets no seal to be believed by."""
+    seq, *texts, seal, rest = found
+    try:
+        return (seq, *(text.decode() for text in texts), seal, rest)
+    except UnicodeDecodeError:
+        return (seq, *(text.decode(errors="replace") for text in texts), b"", b"")
 
 
 def _make_directory(directory: Path) -> None:
