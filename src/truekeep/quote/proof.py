@@ -78,6 +78,8 @@ class Understood:
     scanned: Scan
     clauses: tuple[Clause, ...]
     words: frozenset[str]
+    keys: frozenset[str]
+    """Every value in it, in each form that proves one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,8 @@ def understood(message: Spoken | Understood, seen: SeenTexts | None = None) -> U
     scanned = scan(own)
     words = frozenset(_WORD.findall(folded(own)))
     at = message.at if message.is_dated else None
-    return Understood(own, at, " ".join(own.split()), scanned, clauses(scanned), words)
+    keys = frozenset(key for value in scanned.values for key in _forms(value, at))
+    return Understood(own, at, " ".join(own.split()), scanned, clauses(scanned), words, keys)
 
 
 def _sentences_around(quote: str, text: str) -> str:
@@ -162,10 +165,10 @@ def _unasserted(sentence: str, memory: str) -> Proof | None:
 
 
 def _unsaid_value(memory: str, said: Sequence[Understood]) -> Proof | None:
-    known = {key for part in said for value in part.scanned.values for key in _forms(value, part.at)}
     for clause in clauses(memory):
         for value in clause.values:
-            if value.kind not in _UNCHECKED and not _wanted(value, clause) & known:
+            wanted = _wanted(value, clause)
+            if value.kind not in _UNCHECKED and all(part.keys.isdisjoint(wanted) for part in said):
                 return Proof(False, "value_not_said", f"It has a {value.kind} that you did not say.")
     return None
 
@@ -251,7 +254,7 @@ def _has_name(text: str) -> bool:
 
 def _said_of(wanted: set[str], subject: tuple[str, ...], said: Sequence[Understood]) -> bool:
     names = [word for word in subject if word != SELF]
-    for part in said:
+    for part in (one for one in said if not one.keys.isdisjoint(wanted)):
         for clause in part.clauses:
             keys = {key for own in clause.values for key in _forms(own, part.at)}
             if keys & wanted and _is_about(clause, names, SELF in subject, part):
