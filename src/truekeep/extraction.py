@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from truekeep.config import Settings
 from truekeep.distil import Distilled, Distiller, Overtaken
-from truekeep.errors import InvalidRequest, KeepClosed, NotAllowed, TruekeepError
+from truekeep.errors import InvalidRequest, KeepClosed, TruekeepError
 from truekeep.extract import events
 from truekeep.extract.job_rows import SealedJobs
-from truekeep.extract.jobs import DONE, Job, Pace, Task, asked, failed, is_ready, next_moment, ready, released, taken
+from truekeep.extract.jobs import (
+    DONE,
+    WAITING,
+    Job,
+    Pace,
+    Task,
+    asked,
+    failed,
+    is_ready,
+    next_moment,
+    ready,
+    released,
+    taken,
+)
 from truekeep.origin import require, session_name
 from truekeep.stores.audit import Touched
 from truekeep.stores.ledger import Entry, Ledger
@@ -20,7 +34,7 @@ from truekeep.types import Channel
 from truekeep.worker import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from truekeep.extract.llm import ChatModel
 
@@ -83,6 +97,17 @@ class Extractions:
             task = Task(session, self._strategy)
             self._jobs.put(entry, asked(self._jobs.get(task), task, self._clock(), self._pace))
 
+    def ended(self, session: str) -> None:
+        """The session is over: what waits for it to be quiet need not wait any longer."""
+        if not self._strategy:
+            return
+        task = Task(session_name(session), self._strategy)
+        with self._ledger.writing() as entry:
+            current = self._jobs.get(task)
+            if current is not None and current.state == WAITING:
+                self._jobs.put(entry, replace(current, due=min(current.due, self._clock())))
+                entry.event("session.ended", session=session)
+
     def jobs(self) -> list[Job]:
         """Every job with its state, its failures and when it is due."""
         return self._jobs.all()
@@ -101,8 +126,8 @@ class Extractions:
     ) -> Distilled:
         """Distil a session at once. If it fails, it stays queued and the error is raised."""
         task = self._task(session, strategy, via, prompt, max_summary_length)
-        known = self._jobs.get(task)
-        if known is not None and known.state == DONE and not self._distiller.has_unread(known):
+        known = self._jobs.get(task) or Job(task, self._clock(), self._clock(), state=DONE)
+        if known.state == DONE and not self._distiller.has_unread(known):
             return Distilled(task)
         with self._ledger.writing() as entry:
             now = self._clock()
@@ -118,12 +143,7 @@ class Extractions:
 
     def run(self, model: ChatModel | None = None) -> list[Distilled]:
         """Do everything that is due; a failure is in the answer, and its session stays queued."""
-        done: list[Distilled] = []
-        for job in ready(self._jobs.waiting(), self._clock()):
-            mine = self._take(job.task)
-            if mine is not None:
-                done.append(self._attempt(mine, model))
-        return done
+        return list(self._runs(model))
 
     def start(self, model: ChatModel | None = None, on_done: OnDone | None = None) -> None:
         """Empty the queue in the background from now on, until the keep is closed."""
@@ -143,11 +163,19 @@ class Extractions:
 
     def work(self) -> float | None:
         """One round of the background: what is due, and the seconds until something is."""
-        for done in self.run(self._model):
+        for done in self._runs(self._model):
             if self._on_done is not None:
                 self._on_done(done)
+            if self._worker is None:
+                return None
         moment = next_moment(self._jobs.waiting())
         return None if moment is None else (moment - self._clock()).total_seconds()
+
+    def _runs(self, model: ChatModel | None) -> Iterator[Distilled]:
+        for job in ready(self._jobs.waiting(), self._clock()):
+            mine = self._take(job.task)
+            if mine is not None:
+                yield self._attempt(mine, model)
 
     def _task(self, session: str, strategy: str, via: str, prompt: str | None, length: int | None) -> Task:
         channel = self._channel(via)
@@ -203,7 +231,7 @@ class Extractions:
                     for job in held:
                         self._jobs.put(entry, released(job))
                     entry.event("extraction.released", jobs=len(held))
-        except (KeepClosed, TruekeepError, NotAllowed):
+        except TruekeepError:
             # The lease runs out by itself.
             return
 

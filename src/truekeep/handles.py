@@ -144,4 +144,5 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held open: the session's state is in the keep."""
+        """The conversation is over, and can be distilled. Nothing is held open: its state is in the keep."""
+        self._keep.extraction.ended(self.name)

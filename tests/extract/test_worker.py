@@ -1,0 +1,192 @@
+"""The background worker does what is due, survives what goes wrong, and ends with its keep."""
+
+from __future__ import annotations
+
+import gc
+import queue
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.extract.model_server import Handler, remembers, serving
+from truekeep import Keep, Settings
+from truekeep.distil import Distilled
+from truekeep.errors import InvalidRequest, KeepClosed
+from truekeep.extract.endpoint import ModelSettings
+from truekeep.extract.llm import ChatModel
+from truekeep.worker import Worker
+
+PATIENCE = 30
+TRUE = {"text": "The user lives in Porto", "quotes": [{"quote": "I live in Porto", "message_id": "1"}]}
+
+
+def opened(home: Path, debounce: float = 0) -> Keep:
+    settings = Settings(embedder="none", extract_strategy="discrete", extract_debounce_seconds=debounce)
+    return Keep.open("alice", home=home, settings=settings)
+
+
+@pytest.fixture
+def keep(home: Path) -> Iterator[Keep]:
+    with opened(home) as made:
+        yield made
+
+
+def workers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "truekeep-extract"]
+
+
+def contents(keep: Keep) -> list[str]:
+    return [memory["content"] for memory in keep.get_memories()]
+
+
+def test_what_the_owner_says_is_distilled_in_the_background(keep: Keep) -> None:
+    done: queue.Queue[Distilled] = queue.Queue()
+    keep.extraction.start(on_done=done.put)
+    keep.observe("s-1", "user", "I live in Porto.")
+    assert [taken.extraction.text for taken in done.get(timeout=PATIENCE).taken] == ["The user lives in Porto"]
+    keep.observe("s-2", "user", "I prefer tea.")
+    assert done.get(timeout=PATIENCE).task.session == "s-2"
+    assert contents(keep) == ["The user lives in Porto", "The user prefers tea"]
+
+
+def test_what_was_queued_before_it_started_is_done_first(home: Path) -> None:
+    with opened(home) as keep:
+        keep.observe("s-1", "user", "I live in Porto.")
+    with opened(home) as keep:
+        done: queue.Queue[Distilled] = queue.Queue()
+        keep.extraction.start(on_done=done.put)
+        done.get(timeout=PATIENCE)
+        assert contents(keep) == ["The user lives in Porto"]
+
+
+def test_a_burst_of_messages_is_one_run(home: Path) -> None:
+    with opened(home, debounce=0.5) as keep:
+        done: queue.Queue[Distilled] = queue.Queue()
+        keep.extraction.start(on_done=done.put)
+        for number in range(5):
+            keep.observe("s-1", "user", f"I own {number + 2} apple trees.")
+        assert done.get(timeout=PATIENCE).messages == 5
+        assert done.empty()
+
+
+def test_it_ends_when_the_keep_is_closed(home: Path) -> None:
+    before = len(workers())
+    keep = opened(home)
+    keep.extraction.start()
+    assert len(workers()) == before + 1
+    keep.close()
+    keep.close()
+    assert len(workers()) == before
+
+
+def test_it_ends_when_nobody_has_the_keep_any_more(home: Path) -> None:
+    before = workers()
+    keep = opened(home)
+    keep.extraction.start()
+    (thread,) = [one for one in workers() if one not in before]
+    gone = weakref.ref(keep)
+    del keep
+    gc.collect()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    assert gone() is None
+
+
+def test_a_keep_that_is_closed_while_a_model_thinks_leaves_the_session_to_the_next_worker(home: Path) -> None:
+    thinking = threading.Event()
+
+    def never(handler: Handler) -> None:
+        thinking.set()
+        handler.server.over.wait(PATIENCE)
+
+    with serving(never) as server:
+        keep = opened(home)
+        keep.extraction.start(ChatModel(ModelSettings(server.url, "test", timeout=2, attempts=1)))
+        keep.observe("s-1", "user", "I live in Porto.")
+        assert thinking.wait(PATIENCE)
+        keep.close()
+        with opened(home) as again:
+            (job,) = again.extraction.jobs()
+            assert (job.state, job.leased_until, job.attempts) == ("waiting", None, 0)
+            again.extraction.run()
+            assert contents(again) == ["The user lives in Porto"]
+    for thread in workers():
+        thread.join(PATIENCE)
+
+
+def test_a_listener_that_breaks_does_not_end_the_work(keep: Keep) -> None:
+    done: queue.Queue[Distilled] = queue.Queue()
+
+    def breaks(distilled: Distilled) -> None:
+        done.put(distilled)
+        raise RuntimeError
+
+    keep.extraction.start(on_done=breaks)
+    keep.observe("s-1", "user", "I live in Porto.")
+    done.get(timeout=PATIENCE)
+    keep.observe("s-2", "user", "I prefer tea.")
+    done.get(timeout=PATIENCE)
+    assert len(contents(keep)) == 2
+
+
+def test_a_run_that_breaks_is_told_of_and_the_session_stays_queued(keep: Keep) -> None:
+    done: queue.Queue[Distilled] = queue.Queue()
+
+    class Broken:
+        name = "broken"
+
+        def complete(self, *_: Any) -> None:
+            raise RuntimeError
+
+    keep.extraction.start(Broken(), on_done=done.put)  # type: ignore[arg-type]
+    keep.observe("s-1", "user", "I live in Porto.")
+    assert done.get(timeout=PATIENCE).code == "internal_error"
+    (job,) = keep.extraction.jobs()
+    assert (job.state, job.code) == ("waiting", "internal_error")
+
+
+def test_two_keeps_on_one_file_share_the_work(home: Path) -> None:
+    done: queue.Queue[Distilled] = queue.Queue()
+    with opened(home) as first, opened(home) as second, serving(remembers(TRUE)) as server:
+        for keep in (first, second):
+            keep.extraction.start(ChatModel(ModelSettings(server.url, "test", timeout=5)), on_done=done.put)
+        for number in range(6):
+            first.observe(f"s-{number}", "user", "I live in Porto.")
+        assert {done.get(timeout=PATIENCE).task.session for _ in range(6)} == {f"s-{number}" for number in range(6)}
+        assert done.empty()
+        assert len(contents(first)) == 6
+        assert first.audit.verify().ok
+
+
+def test_it_is_started_once(keep: Keep) -> None:
+    keep.extraction.start()
+    with pytest.raises(InvalidRequest) as caught:
+        keep.extraction.start()
+    assert caught.value.code == "extraction_running"
+    keep.extraction.stop()
+    keep.extraction.start()
+
+
+def test_a_store_that_is_trouble_today_is_tried_again() -> None:
+    tried: queue.Queue[int] = queue.Queue()
+
+    class Troubled:
+        rounds = 0
+
+        def work(self) -> float | None:
+            self.rounds += 1
+            tried.put(self.rounds)
+            if self.rounds == 1:
+                raise OSError
+            raise KeepClosed("closed")
+
+    owner = Troubled()
+    worker = Worker(owner)
+    assert tried.get(timeout=PATIENCE) == 1
+    worker.wake()
+    assert tried.get(timeout=PATIENCE) == 2
+    assert worker.join(PATIENCE)
