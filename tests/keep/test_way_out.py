@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -262,3 +264,17 @@ def test_a_rule_added_later_blocks_old_rows_on_the_next_read_without_touching_th
         assert connection.execute("SELECT * FROM memories").fetchall() == rows
     write_registry(home, Registry())
     assert keep.get_memory(stored)["blocked"] is False
+
+
+def test_what_today_s_screens_have_passed_is_served_without_reading_the_rules(home: Path, keep: Keep) -> None:
+    """Reading the rules takes longer than opening a keep; a process that only recalls does not need them."""
+    keep.remember("The office is in Nitra.", via="user")
+    keep.close()
+    script = (
+        "import sys; from pathlib import Path; from truekeep import Keep; from truekeep.rules import loader\n"
+        "with Keep.open('alice', home=Path(sys.argv[1]), embedder=lambda: None) as keep:\n"
+        "    print(keep.recall('office')[0].text, loader.builtin.cache_info().currsize)\n"
+        "    print(keep.remember('It has a garden.', via='user').accepted, loader.builtin.cache_info().currsize)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, str(home)], capture_output=True, text=True, check=True)
+    assert ended.stdout.split("\n")[:2] == ["The office is in Nitra. 0", "True 1"]

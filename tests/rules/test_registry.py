@@ -9,7 +9,16 @@ import pytest
 from tests.rules.sample import simple
 from truekeep.errors import ConfigError
 from truekeep.rules import active, load
-from truekeep.rules.registry import FILE, Override, Registry, combined, read_registry, write_registry
+from truekeep.rules.loader import builtin_digest
+from truekeep.rules.registry import (
+    FILE,
+    Override,
+    Registry,
+    changed_digest,
+    combined,
+    read_registry,
+    write_registry,
+)
 from truekeep.types import Response, Severity
 
 
@@ -79,3 +88,10 @@ def test_a_registry_that_cannot_be_used_is_an_error(tmp_path: Path, text: str) -
     (tmp_path / FILE).write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError):
         read_registry(tmp_path)
+
+
+def test_the_digest_of_the_rules_in_force_is_known_without_reading_them(tmp_path: Path) -> None:
+    for registry in (Registry(), Registry(suppressions={"blue_heron": "noise"})):
+        write_registry(tmp_path, registry)
+        assert changed_digest(builtin_digest(), registry) == active(tmp_path).digest
+    assert changed_digest(builtin_digest(), Registry()) != active(tmp_path).digest

@@ -15,6 +15,7 @@ from truekeep.rules.parse import parse_rule
 
 MAX_FILES = 20_000
 SUFFIXES = (".yaml", ".yml")
+_HEAD = b"truekeep rules 1\n"
 BUILTIN = Path(__file__).resolve().parent.parent / "data" / "rules"
 
 
@@ -22,7 +23,7 @@ def load(paths: Sequence[Path], *, check_patterns: bool = True) -> Loaded:
     """Load every rule under ``paths`` (files or directories). Faults are collected, never raised."""
     faults: list[Fault] = []
     rules: dict[str, Rule] = {}
-    digest = hashlib.sha256(b"truekeep rules 1\n")
+    digest = hashlib.sha256(_HEAD)
     for file in _files(paths, faults):
         data, found = _read(file, faults, check_patterns)
         for rule in found:
@@ -34,6 +35,15 @@ def load(paths: Sequence[Path], *, check_patterns: bool = True) -> Loaded:
             rules[rule.id] = rule
         digest.update(hashlib.sha256(data).digest())
     return Loaded(tuple(rules.values()), tuple(faults), digest.hexdigest())
+
+
+@functools.cache
+def builtin_digest() -> str:
+    """The digest of ``builtin``, found without making sense of anything in the rules."""
+    digest = hashlib.sha256(_HEAD)
+    for file in _walk(BUILTIN):
+        digest.update(hashlib.sha256(source.read_bytes(file)).digest())
+    return digest.hexdigest()
 
 
 @functools.cache

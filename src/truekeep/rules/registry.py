@@ -98,15 +98,22 @@ def active(config_dir: Path) -> Loaded:
     return combined(builtin(), read_registry(config_dir))
 
 
+def changed_digest(base: str, registry: Registry) -> str:
+    """The digest of rules with that digest after the registry's overrides and suppressions."""
+    digest = hashlib.sha256(base.encode())
+    digest.update(_rendered(registry).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
 def combined(base: Loaded, registry: Registry) -> Loaded:
     """``base`` with the registry's rules added and its changes made; what cannot be applied is a fault."""
     faults = list(base.faults)
     rules = {rule.id: rule for rule in base.rules}
-    digest = hashlib.sha256(base.digest.encode())
+    added = hashlib.sha256()
     for source in registry.sources:
         loaded = load([source.path])
         faults += loaded.faults
-        digest.update(f"{loaded.digest} {source.lane}\n".encode())
+        added.update(f"{loaded.digest} {source.lane}\n".encode())
         for rule in loaded.rules:
             if rule.id in rules:
                 reason = f"id '{rule.id}' is already used by {rules[rule.id].file}"
@@ -114,9 +121,9 @@ def combined(base: Loaded, registry: Registry) -> Loaded:
             elif rule.runs_in(source.lane) and not (rule.needs_confirmation and source.lane != "hunt"):
                 rules[rule.id] = rule
     faults += _unknown_ids(registry, rules)
-    digest.update(_rendered(registry).encode("utf-8", "surrogatepass"))
+    digest = base.digest + (added.hexdigest() if registry.sources else "")
     kept = tuple(_changed(rule, registry) for rule in rules.values() if rule.id not in registry.suppressions)
-    return Loaded(kept, tuple(faults), digest.hexdigest())
+    return Loaded(kept, tuple(faults), changed_digest(digest, registry))
 
 
 def _changed(rule: Rule, registry: Registry) -> Rule:

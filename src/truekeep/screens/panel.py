@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Protocol
 
 from truekeep.screens.base import Screen, Screened
@@ -31,9 +32,15 @@ class Screening(Protocol):
 class Panel:
     """The screens in force. ``digest`` changes whenever any of them could answer differently."""
 
-    def __init__(self, screens: Sequence[Screen], digest: str) -> None:
-        self.screens = tuple(screens)
+    def __init__(self, screens: Sequence[Screen] | Callable[[], Sequence[Screen]], digest: str) -> None:
+        """``screens`` may be a function that makes them when something has to be examined for the first time."""
+        self._make = screens if callable(screens) else lambda: screens
         self.digest = digest
+
+    @cached_property
+    def screens(self) -> tuple[Screen, ...]:
+        """The screens themselves."""
+        return tuple(self._make())
 
     def current(self) -> Panel:
         """This panel: its screens never change."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -12,9 +12,10 @@ from pathlib import Path
 from truekeep import __version__
 from truekeep.config import Paths
 from truekeep.errors import UnknownScope
-from truekeep.rules import Engine, Loaded, active
-from truekeep.rules.registry import FILE, read_registry
-from truekeep.screens import default_screens
+from truekeep.rules import Engine, Loaded, active, builtin
+from truekeep.rules.loader import builtin_digest
+from truekeep.rules.registry import FILE, changed_digest, combined, read_registry
+from truekeep.screens import Screen, default_screens
 from truekeep.screens.hidden import hidden_text
 from truekeep.screens.panel import Panel
 from truekeep.screens.rules import RuleScreen
@@ -47,25 +48,42 @@ class LivePanel:
         """The screens with the rules that are registered now."""
         found = stamp(self._paths.config)
         if self._stamp is None or found != self._stamp:
-            self._panel = _panel(_engine(active(self._paths.config), self._paths.cache), "strict")
+            self._panel = panel("strict", self._paths)
             self._stamp = found
         return self._panel
 
 
 def panel(scope: str = "strict", paths: Paths | None = None) -> Panel:
-    """The screens of one scope, with the rules that are in force now."""
+    """The screens of one scope, with the rules that are in force now.
+
+    The operator's own files are read at once, since they may change; the product's rules when there is something
+    to scan, since reading them takes longer than opening a keep.
+    """
     if scope not in SCOPES:
         raise UnknownScope("No such scan scope.")
     where = paths or Paths.resolve()
-    return _panel(_engine(active(where.config), where.cache), scope)
+    registry = read_registry(where.config)
+    if registry.sources:
+        loaded = combined(builtin(), registry)
+        return _panel(loaded.digest, scope, lambda: _engine(loaded, where.cache))
+    digest = changed_digest(builtin_digest(), registry)
+    return _panel(digest, scope, lambda: _engine(combined(builtin(), registry), where.cache))
 
 
-@cache
-def _panel(engine: Engine, scope: str) -> Panel:
-    version = hashlib.sha256(f"{__version__}\n{scope}\n{engine.digest}\n{_data_digest()}".encode()).hexdigest()
+_panels: dict[tuple[str, str], Panel] = {}
+
+
+def _panel(rules: str, scope: str, engine: Callable[[], Engine]) -> Panel:
+    """One panel for each set of rules and scope, however many keeps use it."""
+    if (rules, scope) not in _panels:
+        version = hashlib.sha256(f"{__version__}\n{scope}\n{rules}\n{_data_digest()}".encode()).hexdigest()
+        _panels[rules, scope] = Panel(lambda: (RuleScreen(engine(), scope), *_others(scope)), version)
+    return _panels[rules, scope]
+
+
+def _others(scope: str) -> tuple[Screen, ...]:
     # The relaxed scope is for text that may well be an order, such as a chat: only clear attacks count there.
-    others = default_screens() if scope == "strict" else (hidden_text,)
-    return Panel((RuleScreen(engine, scope), *others), version)
+    return default_screens() if scope == "strict" else (hidden_text,)
 
 
 def engine_in_use(paths: Paths) -> tuple[int, str]:
