@@ -71,6 +71,8 @@ class Ledger:
         self._intact = False
         """Whether a full check found nothing wrong, and only this process has written since."""
         self._closed = False
+        self._entry: Entry | None = None
+        """The transaction that is open: the reads inside it believe what it wrote."""
         self._watchers: list[Callable[[Sequence[Touched]], None]] = []
 
     @property
@@ -92,8 +94,12 @@ class Ledger:
                 self._anchor()
             with self._backend.writing(), self._nested():
                 entry = Entry(self._backend, self._tip, self._expected, utc_text(self._clock()))
-                yield entry
-                entry.finish()
+                self._entry = entry
+                try:
+                    yield entry
+                    entry.finish()
+                finally:
+                    self._entry = None
             apply(self._expected, entry.changed)
             self._tip = entry.tip
             self._tell(entry.changed)
@@ -169,7 +175,7 @@ class Ledger:
         """The rows at those places."""
         with self.reading():
             found = {row.seq: row for row in self._backend.by_seqs(table, seqs)}
-            self._require_all(table, [seq for seq in seqs if seq in self._expected[table]], found)
+            self._require_all(table, [seq for seq in seqs if self._known(table, seq) is not None], found)
             return {seq: self._sealed(table, row) for seq, row in found.items() if self._counts(table, row)}
 
     def all(self, table: str, *, after: int = 0, limit: int | None = None) -> list[Sealed]:
@@ -177,7 +183,8 @@ class Ledger:
         with self.reading():
             rows = list(self._backend.rows(table, after=after, limit=limit))
             if limit is None and not after:
-                self._require_all(table, self._expected[table], {row.seq: row for row in rows})
+                places = [seq for seq in self._expected[table] if self._known(table, seq) is not None]
+                self._require_all(table, places, {row.seq: row for row in rows})
             return [self._sealed(table, row) for row in rows if self._counts(table, row)]
 
     def current(self, table: str, seqs: Sequence[int] | None = None) -> Iterator[Row]:
@@ -274,15 +281,18 @@ class Ledger:
             raise KeepClosed("This keep is closed.")
 
     def _sealed(self, table: str, row: Row) -> Sealed:
-        current = self._expected[table].get(row.seq) == row.mac
-        sealed = Sealed(row, current and self._seal.holds(table, row))
+        sealed = Sealed(row, self._known(table, row.seq) == row.mac and self._seal.holds(table, row))
         if not sealed.verified and table in RESTRICTING:
             Inspection(self._expected, altered=(Place(table, row.seq),)).require_nothing_lost(self._tip.head)
         return sealed
 
     def _counts(self, table: str, row: Row) -> bool:
         """Whether a row is to be looked at: where rows restrict, only the chain says which there are."""
-        return table not in RESTRICTING or row.seq in self._expected[table]
+        return table not in RESTRICTING or self._known(table, row.seq) is not None
+
+    def _known(self, table: str, seq: int) -> bytes | None:
+        """The MAC of what this keep has at that place, the open transaction included."""
+        return self._entry.known(table, seq) if self._entry else self._expected[table].get(seq)
 
     def _require_all(self, table: str, places: Iterable[int], found: Mapping[int, Row]) -> None:
         missing = tuple(Place(table, seq) for seq in places if seq not in found)
@@ -348,7 +358,7 @@ class Entry:
     def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "", *, card: bytes | None = None) -> int:
         """Add a row at the next place; returns its place."""
         stranger = self._backend.by_id(table, row_id) if table in RESTRICTING else None
-        if stranger is not None and self._known(table, stranger.seq) is None:
+        if stranger is not None and self.known(table, stranger.seq) is None:
             self.remove(table, stranger)
         seq = self._backend.next_seq(table)
         self._backend.insert(table, self._sealed_row(table, Row(seq, row_id, tag, _encode(body), b"", card)))
@@ -362,7 +372,7 @@ class Entry:
 
     def attach(self, table: str, row: Row, card: bytes) -> None:
         """Give a verified row a new index card; everything else in it stays. A foreign row is never sealed."""
-        if self._known(table, row.seq) != row.mac or not self._seal.holds(table, row):
+        if self.known(table, row.seq) != row.mac or not self._seal.holds(table, row):
             return
         self._release(table, row.seq)
         self._backend.replace(table, self._sealed_row(table, row._replace(card=card)))
@@ -404,11 +414,11 @@ class Entry:
 
     def _release(self, table: str, seq: int) -> None:
         # The sum holds what this keep wrote there, whatever the row says now; a foreign row has no share in it.
-        mac = self._known(table, seq)
+        mac = self.known(table, seq)
         if mac is not None:
             self.tip.total -= self._seal.term(mac)
 
-    def _known(self, table: str, seq: int) -> bytes | None:
+    def known(self, table: str, seq: int) -> bytes | None:
         """The MAC of what this keep has at that place, this transaction included."""
         return self._macs.get((table, seq), self._expected[table].get(seq))
 
