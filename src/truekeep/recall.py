@@ -73,6 +73,10 @@ class Query:
     explain: bool = False
     whom: ForWhom = ANYBODY
 
+    def admits(self, memory: Memory) -> bool:
+        """Whether the memory is within the limits of the question."""
+        return (self.as_of is None or memory.as_of <= self.as_of) and self.filters.admit(memory)
+
 
 class Recaller:
     """Answers queries from one keep."""
@@ -119,12 +123,35 @@ class Recaller:
         self, query: Query, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
     ) -> Iterator[_Proposal]:
         for score, hit, memory in self._scored(query, found):
-            if (query.as_of is not None and memory.as_of > query.as_of) or not query.filters.admit(memory):
-                continue
             if flood.is_full and self._catalog.is_hearsay(memory.seq):
                 withheld["flood_cap"] += 1
                 continue
-            yield _Proposal(score, self._reader.shown(memory, query.now, whom=query.whom), hit.explain)
+            shown = self._best_copy(query, memory, hit)
+            if shown is not None:
+                yield _Proposal(score, shown, hit.explain)
+
+    def _best_copy(self, query: Query, memory: Memory, hit: Hit) -> Shown | None:
+        """Of memories that say the same in the same words one that may act, else the first within the query's limits.
+
+        Otherwise a copy that proves nothing would stand in for the owner's own words and be withheld in their place.
+        """
+        first: Shown | None = None
+        for copy in self._copies(memory, hit):
+            if not query.admits(copy):
+                continue
+            shown = self._reader.shown(copy, query.now, whom=query.whom)
+            if shown.may_act:
+                return shown
+            if first is None or is_expired(first.memory, query.now):
+                first = shown
+        return first
+
+    def _copies(self, memory: Memory, hit: Hit) -> Iterator[Memory]:
+        """A hit and its copies; hearsay is not even read, since it can neither act nor stand for what could."""
+        yield memory
+        places = [seq for seq in hit.duplicates if not self._catalog.is_hearsay(seq)]
+        for start in range(0, len(places), _PAGE):
+            yield from map(memory_from, self._ledger.at("memories", places[start : start + _PAGE]).values())
 
     def _scored(self, query: Query, found: Sequence[Hit]) -> Iterator[tuple[float, Hit, Memory]]:
         """Hits with their memories, best first. Where age does not change the order, only what is asked for is read."""

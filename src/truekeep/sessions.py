@@ -70,7 +70,7 @@ class Sessions:
             return
         with self._ledger.writing() if self._ledger.get("sessions", name) is None else nullcontext() as entry:
             if entry is not None and self._ledger.get("sessions", name) is None:
-                started = self._ledger.count("observations", name) > 0
+                started = any(self._ledger.count(table, name) for table in ("observations", "exposures"))
                 taint = "It was declared mediated only after it had begun." if started and mediated else ""
                 entry.put("sessions", name, {"v": 1, "mediated": mediated, "taint": taint, "member": member})
                 entry.event("session.begun", session=name, mediated=mediated, member=member, clean=not taint)
