@@ -11,7 +11,15 @@ import pytest
 
 from tests.conftest import Clock, intruder
 from truekeep import Keep, Settings
-from truekeep.errors import InputError, InvalidName, InvalidRequest, InvalidText, NotAllowed, UnknownChannel
+from truekeep.errors import (
+    InputError,
+    InvalidName,
+    InvalidRequest,
+    InvalidText,
+    NotAllowed,
+    StoreTampered,
+    UnknownChannel,
+)
 from truekeep.extract.conversation import Message
 
 AT = datetime(2026, 2, 1, 9, 30, tzinfo=UTC)
@@ -207,13 +215,13 @@ def test_altered_data_is_not_served(keep: Keep, home: Path) -> None:
     assert keep.working.put("s-1", via="user", data={"account": "1234"}).data == {"account": "1234"}
 
 
-def test_an_altered_message_is_not_extracted_from(keep: Keep, home: Path) -> None:
+def test_nothing_is_extracted_from_a_session_whose_messages_were_altered(keep: Keep, home: Path) -> None:
     keep.observe("s-1", "user", "I live in Porto.")
     keep.observe("s-1", "user", "I live in Graz.")
     with intruder(home) as connection, connection:
         connection.execute("UPDATE observations SET body = replace(body, 'Graz', 'Rome')")
-    keep.extract("s-1")
-    assert [memory["content"] for memory in keep.get_memories()] == ["The user lives in Porto"]
+    with pytest.raises(StoreTampered):
+        keep.extract("s-1")
 
 
 # Bad input
