@@ -6,14 +6,13 @@ verified text, so that a doctored index can hide nothing; and hits are only prop
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
 from truekeep.action import fingerprint
-from truekeep.embed import Embedder, EmbedderError
+from truekeep.embed import Embedder, EmbedderError, GuardedEmbedder
 from truekeep.search import NOWHERE, Card, Hit, Index, changed, describe, holds, pack, passage, without_vector
 from truekeep.search import Entry as IndexEntry
 from truekeep.stores.audit import Touched
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 _ACTING = frozenset({Standing.OWNER.label, Standing.ENROLLED.label})
 _SCREENED_MODEL = "all-MiniLM-L6-v2"
-_log = logging.getLogger("truekeep.catalog")
 
 
 class Catalog:
@@ -36,62 +34,63 @@ class Catalog:
 
     def __init__(self, ledger: Ledger, load_embedder: Callable[[], Embedder | None]) -> None:
         self._ledger = ledger
-        self._load_embedder = load_embedder
-        self._embedder: Embedder | None = None
+        self._embedder = GuardedEmbedder(load_embedder)
         self._lock = threading.RLock()
         self._index: Index | None = None
         self._acting = NOWHERE
         """Places of what could act."""
         self._dirty: set[int] = set()
-        self.degraded = ""
-        """Why recall goes by keywords alone, if the embedder could not be used."""
         ledger.watch(self._note)
+
+    @property
+    def degraded(self) -> str:
+        """Why recall goes by keywords alone, if the embedder could not be used."""
+        return self._embedder.degraded
 
     # Filing
 
     def vectors(self, memories: Sequence[Candidate | Memory]) -> list[NDArray[np.float32] | None]:
         """The vectors of texts that are about to be stored; an embedder that fails costs no write."""
-        embedder = self._ready()
-        if embedder is None or not memories:
-            return [None] * len(memories)
-        try:
-            return list(embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage"))
-        except EmbedderError as error:
-            self._degrade(error)
-            return [None] * len(memories)
+        rows = self._embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
+        return [None] * len(memories) if rows is None else list(rows)
 
     def is_screened(self) -> bool:
         """Whether the vectors are of the model that the learned screen was trained on."""
-        return self._embedder is not None and self._embedder.model_id.startswith(_SCREENED_MODEL)
+        embedder = self._embedder.ready()
+        return embedder is not None and embedder.model_id.startswith(_SCREENED_MODEL)
 
     def card(self, memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
         """The index card to store with a memory: what its text says, the values in it, its vector and that's model."""
         is_loose = memory.standing is Standing.HEARSAY and memory.approval is None
         values = fingerprint(memory.text, is_loose=is_loose, at=memory.as_of)
-        if self._embedder is None or vector is None:
+        embedder = self._embedder.ready()
+        if embedder is None or vector is None:
             return _described(memory).to_bytes(values=values)
-        return _described(memory).to_bytes(self._embedder.model_id, pack(vector), values)
+        return _described(memory).to_bytes(embedder.model_id, pack(vector), values)
 
     def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
-        embedder = self._ready()
+        embedder = self._embedder.ready()
         if embedder is None:
             raise EmbedderError(self.degraded or "There is no embedder to index with.")
         cards = ((row.seq, row.card or b"") for row in self._ledger.current("memories"))
         places = without_vector(cards, embedder.model_id, embedder.dim)
         for start in range(0, len(places), batch):
             chosen = places[start : start + batch]
-            self._reembed(embedder, chosen)
+            self._reembed(embedder.model_id, chosen)
             yield min(start + batch, len(places)), len(places)
 
-    def _reembed(self, embedder: Embedder, places: Sequence[int]) -> None:
+    def _reembed(self, model: str, places: Sequence[int]) -> None:
+        rows = list(self._ledger.current("memories", places))
+        memories = [memory_from(Sealed(row, verified=True)) for row in rows]
+        vectors = self.vectors(memories)
+        if any(vector is None for vector in vectors):
+            raise EmbedderError(self.degraded)
+        # Embedding takes long, so nobody waits for it; a row that was changed meanwhile is left as it is.
         with self._ledger.writing() as entry:
-            rows = list(self._ledger.current("memories", places))
-            memories = [memory_from(Sealed(row, verified=True)) for row in rows]
-            vectors = embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
             for row, memory, vector in zip(rows, memories, vectors, strict=True):
                 entry.attach("memories", row, self.card(memory, vector))
-            entry.event("memories.reindexed", model=embedder.model_id, count=len(memories))
+            entry.event("memories.reindexed", model=model, count=len(memories))
 
     # Finding
 
@@ -116,28 +115,8 @@ class Catalog:
         return 0 if self._index is None else len(self._index) - len(self._acting)
 
     def _question_vector(self, meaning: str) -> NDArray[np.float32] | None:
-        embedder = self._ready()
-        if embedder is None or not meaning.strip():
-            return None
-        try:
-            vector: NDArray[np.float32] = embedder.embed([meaning], "query")[0]
-        except EmbedderError as error:
-            self._degrade(error)
-            return None
-        return vector
-
-    def _ready(self) -> Embedder | None:
-        with self._lock:
-            if self._embedder is None and not self.degraded:
-                try:
-                    self._embedder = self._load_embedder()
-                except EmbedderError as error:
-                    self._degrade(error)
-        return self._embedder
-
-    def _degrade(self, error: EmbedderError) -> None:
-        self.degraded = str(error)
-        _log.warning("embedder failed, recall goes by keywords", extra={"code": error.code})
+        rows = self._embedder.embed([meaning], "query") if meaning.strip() else None
+        return None if rows is None else rows[0]
 
     # Following
 
@@ -148,11 +127,12 @@ class Catalog:
                 self._dirty |= places
 
     def _current(self) -> Index:
-        if self._index is None:
-            embedder = self._ready()
+        embedder = self._embedder.ready()
+        if self._index is None or (embedder is not None and self._index.model_id != embedder.model_id):
             index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
             self._acting = changed(NOWHERE, (), self._take_in(index, self._ledger.current("memories")))
             self._index = index
+            self._dirty.clear()
         elif self._dirty:
             places = sorted(self._dirty)
             rows = list(self._ledger.current("memories", places))

@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind, UnknownEmbedder
+from truekeep.embed.guarded import GuardedEmbedder
 
-__all__ = ["Embedder", "EmbedderError", "Kind", "UnknownEmbedder", "by_name", "default"]
+__all__ = ["Embedder", "EmbedderError", "GuardedEmbedder", "Kind", "UnknownEmbedder", "by_name", "default"]
 
 
 @cache
