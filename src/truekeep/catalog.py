@@ -49,10 +49,11 @@ class Catalog:
 
     # Filing
 
-    def vectors(self, memories: Sequence[Candidate | Memory]) -> list[NDArray[np.float32] | None]:
-        """The vectors of texts that are about to be stored; an embedder that fails costs no write."""
-        rows = self._embedder.embed([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
-        return [None] * len(memories) if rows is None else list(rows)
+    def vectors(self, memories: Sequence[Candidate | Memory]) -> Iterator[tuple[int, NDArray[np.float32] | None]]:
+        """The vectors of texts that are about to be stored, each with its place among them and in any order, so that
+        work on one can begin while others are being embedded; an embedder that fails costs no write.
+        """
+        return self._embedder.stream([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
 
     def is_screened(self) -> bool:
         """Whether the vectors are of the model that the learned screen was trained on."""
@@ -83,13 +84,13 @@ class Catalog:
     def _reembed(self, model: str, places: Sequence[int]) -> None:
         rows = list(self._ledger.current("memories", places))
         memories = [memory_from(Sealed(row, verified=True)) for row in rows]
-        vectors = self.vectors(memories)
-        if any(vector is None for vector in vectors):
+        vectors = dict(self.vectors(memories))
+        if any(vector is None for vector in vectors.values()):
             raise EmbedderError(self.degraded)
         # Embedding takes long, so nobody waits for it; a row that was changed meanwhile is left as it is.
         with self._ledger.writing() as entry:
-            for row, memory, vector in zip(rows, memories, vectors, strict=True):
-                entry.attach("memories", row, self.card(memory, vector))
+            for place, memory in enumerate(memories):
+                entry.attach("memories", rows[place], self.card(memory, vectors[place]))
             entry.event("memories.reindexed", model=model, count=len(memories))
 
     # Finding

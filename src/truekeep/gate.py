@@ -149,7 +149,7 @@ class Gate:
         """Store what a reviewer let in, inside the reviewer's transaction."""
         approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
         self._proofs.note(entry, approved.text, Standing.OWNER)
-        (vector,) = self._catalog.vectors([approved])
+        ((_, vector),) = self._catalog.vectors([approved])
         if item.target is not None and (target := self._ledger.get("memories", item.target)):
             return self._replace(entry, memory_from(target), approved, vector)
         return replace(approved, seq=self._store(entry, approved, vector))
@@ -161,7 +161,8 @@ class Gate:
 
     def _judge(self, candidates: Sequence[Candidate]) -> list[_Judged]:
         vectors = self._catalog.vectors(candidates)
-        return [self._ruled(candidate, vector) for candidate, vector in zip(candidates, vectors, strict=True)]
+        judged = {place: self._ruled(candidates[place], vector) for place, vector in vectors}
+        return [judged[place] for place in range(len(candidates))]
 
     def _ruled(self, candidate: Candidate, vector: Vector | None) -> _Judged:
         known = vector if self._catalog.is_screened() else None

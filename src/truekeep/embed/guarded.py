@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 REST_SECONDS = 30.0
 """How long an embedder that failed is left alone: an endpoint that does not answer must not slow down every recall."""
+_PORTION = 64
+"""Texts embedded ahead at a time: enough for batches of like length, few enough to begin with the rest early."""
 _LONGEST_NAME = 500
 _LARGEST_DIM = 65_536
 _log = logging.getLogger("truekeep.embed")
@@ -62,6 +65,30 @@ class GuardedEmbedder:
             return None
         self.degraded = ""
         return rows
+
+    def stream(self, texts: Sequence[str], kind: Kind) -> Iterator[tuple[int, NDArray[np.float32] | None]]:
+        """The vector of each text with its place, in portions: one is embedded while the last is being worked on.
+
+        Texts of like length come together, since a model works through the padding of a mixed batch, too.
+        """
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        portions = [order[start : start + _PORTION] for start in range(0, len(order), _PORTION)]
+        if len(portions) < 2 or self.ready() is None:
+            yield from self._placed(order, self.embed([texts[place] for place in order], kind))
+            return
+        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="truekeep-embed") as pool:
+            ahead = [pool.submit(self.embed, [texts[place] for place in portion], kind) for portion in portions]
+            try:
+                for portion, future in zip(portions, ahead, strict=True):
+                    yield from self._placed(portion, future.result())
+            finally:
+                for future in ahead:
+                    future.cancel()
+
+    def _placed(
+        self, places: Sequence[int], rows: NDArray[np.float32] | None
+    ) -> Iterator[tuple[int, NDArray[np.float32] | None]]:
+        return zip(places, [None] * len(places) if rows is None else rows, strict=True)
 
     def _is_resting(self) -> bool:
         return self._clock() < self._rests_until
