@@ -117,12 +117,16 @@ class Reader:
             return (UNVERIFIED, *ids)
         key = (memory.id, memory.version, panel.digest)
         if key not in self._judged:
-            approved = memory.approval
-            standing = Standing.OWNER if approved else memory.standing
-            findings = panel.examine(fields_of(memory), standing)
-            ids_blocked = blocking(self._policy, standing, findings, approved.rules if approved else ())
-            self._judged[key] = tuple(ids_blocked)
+            self._judged[key] = blocked_by(memory, panel, self._policy)
         return self._judged[key]
+
+
+def blocked_by(memory: Memory, panel: Panel, policy: Policy) -> tuple[str, ...]:
+    """The ids of what the screens find in a memory today and the policy does not let pass."""
+    approved = memory.approval
+    standing = Standing.OWNER if approved else memory.standing
+    findings = panel.examine(fields_of(memory), standing)
+    return tuple(blocking(policy, standing, findings, approved.rules if approved else ()))
 
 
 def is_hearsay(memory: Memory) -> bool:

@@ -41,11 +41,18 @@ def test_python_examples_run_and_print_what_they_show(
 def test_terminal_sessions_print_what_they_show(page: Path, tmp_path: Path) -> None:
     for number, block in enumerate(CONSOLE.findall(page.read_text("utf-8"))):
         environment = os.environ | {"TRUEKEEP_HOME": str(tmp_path / str(number)), "COLUMNS": "80", "NO_COLOR": "1"}
+        folder = tmp_path / f"{number} cwd"
+        folder.mkdir()
         for command, expected in sessions(block):
             words = shlex.split(command)
             assert words[0] == "truekeep", command
             found = subprocess.run(
-                [sys.executable, "-m", *words], env=environment, capture_output=True, text=True, check=False
+                [sys.executable, "-m", *words],
+                env=environment,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert found.returncode in (0, 1), found.stderr
             assert matches(expected, found.stdout + found.stderr), f"{command}\n{found.stdout}{found.stderr}"

@@ -27,6 +27,10 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
     "redteam": ("redteam:redteam", "Measure the screens on your own texts."),
+    "keys": ("keys:keys", "Show and rotate keys."),
+    "backup": ("recovery:backup", "Copy a keep to a file while it is in use."),
+    "restore": ("recovery:restore", "Put a backup back, with a reason."),
+    "destroy": ("recovery:destroy", "Shred a keep: its key first, then its files."),
     "doctor": ("doctor:doctor", "Say what is installed, where things are and whether they are safe."),
     "completion": ("completion:completion", "Print the completion script for your shell."),
 }

@@ -18,7 +18,7 @@ from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json
 from truekeep.config import Paths, Settings
-from truekeep.errors import TruekeepError
+from truekeep.errors import StoreTampered, TruekeepError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,22 +104,36 @@ def _place(name: str, path: Path) -> Check:
 
 
 def _keeps(paths: Paths) -> Iterator[Check]:
-    from truekeep.keep import now  # noqa: PLC0415 - loads the store
-    from truekeep.stores.files import keep_names, open_ledger  # noqa: PLC0415
+    from truekeep.stores.files import keep_names  # noqa: PLC0415 - loads the store
 
+    try:
+        settings = Settings.load(paths.config)
+    except TruekeepError:
+        return  # said above
+    yield Check("anchors", settings.anchor)
     for name in keep_names(paths):
-        try:
-            ledger = open_ledger(paths, name, now)
-        except TruekeepError as error:
-            yield Check(f"keep {name}", str(error), ok=False, hint=error.hint)
-            continue
-        try:
-            facts = ledger.describe()
-            result = ledger.verify()
-            words = f"{facts['cipher']}, schema {facts['schema']}, {result.events} events, {result.rows} rows"
-            yield Check(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
-        finally:
-            ledger.close()
+        yield from _keep(paths, name, settings)
+
+
+def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[Check]:
+    from truekeep.keep import now  # noqa: PLC0415 - loads the store
+    from truekeep.stores.files import keyring, open_ledger  # noqa: PLC0415
+
+    try:
+        ledger = open_ledger(paths, name, now, settings)
+    except TruekeepError as error:
+        since = f" (known good: {error.since})" if isinstance(error, StoreTampered) and error.since else ""
+        yield Check(f"keep {name}", f"{error}{since}", ok=False, hint=error.hint)
+        return
+    try:
+        facts, result = ledger.describe(), ledger.verify()
+        words = f"{facts['cipher']}, schema {facts['schema']}, {result.events} events, {result.rows} rows"
+        yield Check(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
+    finally:
+        ledger.close()
+    if keyring(paths, settings).open(name).pending:
+        hint = f"Finish it with: truekeep keys rotate --data --keep {name}"
+        yield Check(f"keys of {name}", "a rotation or restore was cut off", ok=False, hint=hint)
 
 
 def _print(out: Console, checks: list[Check]) -> None:

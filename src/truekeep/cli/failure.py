@@ -21,6 +21,8 @@ def explain(error: Exception) -> int:
             click.echo(json.dumps(error.as_dict()), err=True)
         else:
             click.echo(f"truekeep: {error}", err=True)
+            if since := getattr(error, "since", ""):
+                click.echo(f"  known good: {since}", err=True)
             if error.hint:
                 click.echo(f"  hint: {error.hint}", err=True)
         return _exit_code(error)

@@ -63,13 +63,13 @@ def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], settings
 
 def open_backend(paths: Paths, keep: str, keys: KeepKeys, *, busy_seconds: float = 30.0) -> SqliteBackend:
     """The keep's database, by whichever key encrypts it now: a rotation that was cut off leaves the old or the new."""
-    database, (*others, last) = database_path(paths, keep), keys.file_keys
+    database, (first, *others) = database_path(paths, keep), keys.file_keys
     for key in others:
         try:
             return SqliteBackend.open(database, key, keys.cipher, busy_seconds=busy_seconds)
         except StoreCorrupt:
             continue
-    return SqliteBackend.open(database, last, keys.cipher, busy_seconds=busy_seconds)
+    return SqliteBackend.open(database, first, keys.cipher, busy_seconds=busy_seconds)
 
 
 def _opened(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings) -> Ledger:

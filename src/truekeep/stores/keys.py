@@ -74,8 +74,8 @@ class KeepKeys:
 
     @property
     def file_keys(self) -> tuple[bytes, ...]:
-        """The keys that may encrypt the database: two while a rotation is under way, else one."""
-        return tuple(epoch.file for epoch in self.epochs[-2 if self.pending else -1 :])
+        """The keys that may encrypt the database, likeliest first: several while a rotation or restore is under way."""
+        return tuple(epoch.file for epoch in reversed(self.epochs[0 if self.pending else -1 :]))
 
     def __repr__(self) -> str:
         return f"KeepKeys(keep_id={self.keep_id!r}, cipher={self.cipher!r}, epochs={len(self.epochs)})"
@@ -114,7 +114,7 @@ class Keyring:
 
     def open(self, keep: str) -> KeepKeys:
         """Unwrap the keep's secret with the master key and derive its keys."""
-        return _derive(self.secret(keep))
+        return derive(self.secret(keep))
 
     def secret(self, keep: str) -> Secret:
         """What the keep's key file protects. A rotation in another process may move keys between two looks."""
@@ -145,6 +145,11 @@ def with_new_data_key(secret: Secret) -> Secret:
     return replace(secret, data=(*secret.data, secrets.token_bytes(KEY_BYTES)), pending=True)
 
 
+def with_restore_begun(secret: Secret) -> Secret:
+    """The secret while a backup is put back, which may be under an older data key."""
+    return replace(secret, pending=True)
+
+
 def with_rotation_done(secret: Secret) -> Secret:
     """The secret once the newest data key is in force everywhere."""
     return replace(secret, pending=False)
@@ -163,7 +168,9 @@ def _has_aes() -> bool:
     return any(line.startswith(("flags", "Features")) and " aes" in line for line in flags.splitlines())
 
 
-def _derive(secret: Secret) -> KeepKeys:
+def derive(secret: Secret) -> KeepKeys:
+    """Every key that comes from a secret."""
+
     def subkey(key: bytes, purpose: str) -> bytes:
         info = f"truekeep/v{VERSION}/{purpose}".encode()
         return HKDF(SHA256(), KEY_BYTES, salt=secret.keep_id.encode(), info=info).derive(key)

@@ -385,6 +385,8 @@ class Entry:
 
     def event(self, kind: str, **body: Any) -> None:
         """Close what was done since the last event under one link of the chain."""
+        if "rows" in body:
+            raise AssertionError("the member 'rows' of an event names the rows it touched")
         seq = self.tip.head.seq + 1
         state = self._seal.mask(self.tip.total, seq)
         text = _encode({**body, "rows": self._touched} if self._touched else body)

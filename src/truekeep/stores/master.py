@@ -77,9 +77,9 @@ class MasterKeys:
 
     def add(self) -> Master:
         """Make a new key of our own the current one; the old one stays until nothing needs it."""
-        _, known = self._stored()
+        known = self._stored()[1] if self.path.exists() else {}
         made = Master(secrets.token_bytes(KEY_BYTES))
-        replace_entry(self.path, _entry(made.id, known | {made.id: made}))
+        replace_entry(self.path, _entry(made.id, {**known, made.id: made}))
         return made
 
     def drop_all_but_current(self) -> None:

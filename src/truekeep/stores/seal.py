@@ -57,9 +57,14 @@ class Seal:
         """The seal under which the chain began."""
         return Seal(self._keys) if self._epoch else self
 
+    @property
+    def has_successor(self) -> bool:
+        """Whether there are newer keys than the ones of this seal."""
+        return self._epoch + 1 < len(self._keys.epochs)
+
     def successor(self) -> Seal:
         """The seal after a rotation of the keys."""
-        if self._epoch + 1 >= len(self._keys.epochs):
+        if not self.has_successor:
             raise KeyUnavailable(
                 "The keys were rotated, and the key file is the one from before.",
                 code="key_outdated",

@@ -95,6 +95,20 @@ class SqliteBackend:
             path.chmod(0o600)
         return cls(connection, cipher)
 
+    @classmethod
+    def alone(cls, path: Path, keys: Sequence[bytes], cipher: str, *, busy_seconds: float) -> SqliteBackend:
+        """Open the file with nobody else in it, and encrypted with the first key; it may be with any of them yet."""
+        for key in keys[1:]:
+            try:
+                connection = _alone(path, key, cipher, busy_seconds)
+            except StoreCorrupt:
+                continue
+            with translated():
+                # A crash here leaves a journal, from which the next opening with the old key restores the file.
+                connection.pragma("rekey", f"raw:{keys[0].hex()}")
+                return cls(connection, cipher)
+        return cls(_alone(path, keys[0], cipher, busy_seconds), cipher)
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """A write transaction, immediate so that two writers queue up instead of colliding."""
@@ -271,6 +285,25 @@ def _decoded(found: tuple[Any, ...]) -> tuple[Any, ...]:
         return (seq, *(text.decode() for text in texts), seal, rest)
     except UnicodeDecodeError:
         return (seq, *(text.decode(errors="replace") for text in texts), b"", b"")
+
+
+def _alone(path: Path, key: bytes, cipher: str, busy_seconds: float) -> apsw.Connection:
+    connection = connect(path, key, cipher, busy_seconds=busy_seconds)
+    try:
+        with translated():
+            migrate(connection)
+            connection.pragma("locking_mode", "exclusive")
+            # Leaving the shared log is possible only for the last one who has the file open.
+            connection.pragma("journal_mode", "delete")
+    except StoreBusy as error:
+        connection.close()
+        raise StoreBusy(
+            "Another process has this keep open.", code="keep_in_use", hint="Close it there and try again."
+        ) from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _make_directory(directory: Path) -> None:

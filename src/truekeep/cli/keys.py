@@ -1,0 +1,120 @@
+"""Keys on the terminal: fingerprints and public halves only, never a key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from truekeep.cli.options import common, with_keep
+from truekeep.cli.output import console, print_json
+from truekeep.config import Paths, Settings
+from truekeep.errors import InvalidRequest, TruekeepError
+
+
+@click.group()
+def keys() -> None:
+    """Show and rotate keys. No key is ever printed."""
+
+
+@keys.command()
+@common
+def status(home: str | None, output: str) -> None:
+    """Say which master key wraps what, and each keep's public key."""
+    from truekeep.stores.files import keyring  # noqa: PLC0415 - loads the cryptography
+
+    paths = Paths.resolve(home)
+    settings = Settings.load(paths.config)
+    ring = keyring(paths, settings)
+    master, keeps = _master(paths, settings), [_keep(paths, settings, name) for name in ring.names()]
+    if output == "json":
+        print_json({"directory": str(paths.keys), "master": master, "keeps": keeps})
+        return
+    out = console()
+    out.print(f"key directory  {paths.keys}", soft_wrap=True)
+    out.print(f"master key     {master['id'] or master['problem']} (from {master['source']})")
+    for keep in keeps:
+        out.print(f"{keep['name']}", style="bold")
+        for line in _lines(keep):
+            out.print(f"  {line}", soft_wrap=True)
+
+
+@keys.command()
+@click.option("--master", is_flag=True, help="A new master key; every keep's key is wrapped with it.")
+@click.option("--data", is_flag=True, help="A new data key; the keep is encrypted and sealed with it.")
+@click.option("--to", default="", help="Where the new master key is: env:NAME, file:PATH, command:LINE or keys.")
+@with_keep
+def rotate(master: bool, data: bool, to: str, keep_name: str, home: str | None, output: str) -> None:
+    """Rotate the master key (--master) or the keep's data key (--data).
+
+    A master key is rotated while keeps are in use. For a data key the keep must be open nowhere else. Either can be run
+    again after a crash.
+    """
+    if master == data:
+        raise InvalidRequest("Say which key: --master or --data.", code="which_key")
+    paths = Paths.resolve(home)
+    settings = Settings.load(paths.config)
+    done = _rotated_master(paths, settings, to) if master else _rotated_data(paths, settings, keep_name)
+    if output == "json":
+        print_json(done)
+    else:
+        console().print("  ".join(f"{name}: {value}" for name, value in done.items()))
+
+
+def _rotated_master(paths: Paths, settings: Settings, to: str) -> dict[str, Any]:
+    from truekeep.stores.rotation import rotate_master  # noqa: PLC0415 - loads the store
+
+    done = rotate_master(paths, settings, to=to)
+    return {"master": done.master, "rewrapped": len(done.rewrapped)}
+
+
+def _rotated_data(paths: Paths, settings: Settings, keep_name: str) -> dict[str, Any]:
+    from truekeep.keep import now  # noqa: PLC0415 - loads the store
+    from truekeep.origin import keep_name as checked  # noqa: PLC0415
+    from truekeep.stores.files import keyring  # noqa: PLC0415
+    from truekeep.stores.rotation import rotate_data  # noqa: PLC0415
+
+    if not keyring(paths, settings).exists(checked(keep_name)):
+        raise InvalidRequest("There is no keep of that name.", code="no_keep")
+    return {"keep": keep_name, "event": rotate_data(paths, keep_name, now, settings)}
+
+
+def _master(paths: Paths, settings: Settings) -> dict[str, str]:
+    from truekeep.stores.master import MasterKeys  # noqa: PLC0415 - loads the cryptography
+
+    masters = MasterKeys(paths.keys, settings.master_key)
+    source = settings.master_key.partition(":")[0] or "the key directory"
+    try:
+        return {"source": source, "id": masters.current().id, "problem": ""}
+    except TruekeepError as error:
+        return {"source": source, "id": "", "problem": str(error)}
+
+
+def _keep(paths: Paths, settings: Settings, name: str) -> dict[str, Any]:
+    from truekeep.stores.files import keyring  # noqa: PLC0415 - loads the cryptography
+    from truekeep.stores.signing import public_key  # noqa: PLC0415
+
+    ring = keyring(paths, settings)
+    try:
+        opened = ring.open(name)
+        return {
+            "name": name,
+            "wrapped_by": ring.wrapped_by(name),
+            "cipher": opened.cipher,
+            "data_keys": len(opened.epochs),
+            "rotation": "under way" if opened.pending else "none",
+            "public_key": public_key(opened),
+            "problem": "",
+        }
+    except TruekeepError as error:
+        return {"name": name, "problem": str(error), "hint": error.hint}
+
+
+def _lines(keep: dict[str, Any]) -> list[str]:
+    if keep["problem"]:
+        return [f"{keep['problem']} {keep['hint']}"]
+    rotation = "" if keep["rotation"] == "none" else "; a rotation was begun: run 'truekeep keys rotate --data' again"
+    return [
+        f"wrapped by {keep['wrapped_by']}, {keep['cipher']}, data key {keep['data_keys']}{rotation}",
+        f"public key {keep['public_key']}",
+    ]

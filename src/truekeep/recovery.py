@@ -1,0 +1,141 @@
+"""Recovery: what a person does with a whole keep. Accept it as it is, back it up, put a backup back, destroy it.
+
+None of this is reachable from a handle or a session; each decision names who took it and why, and is audited.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from truekeep.candidate import checked_text
+from truekeep.config import Paths, Settings
+from truekeep.errors import InvalidRequest, StoreReadOnly, UnknownId
+from truekeep.origin import keep_name, person_name
+from truekeep.stores.acceptance import Acceptance
+from truekeep.stores.acceptance import accept as accept_store
+from truekeep.stores.anchors import anchors_of
+from truekeep.stores.copying import Copy, copy_out, put_back
+from truekeep.stores.files import database_files, database_path, keyring, open_backend, open_ledger, require_database
+from truekeep.stores.keyfile import locked, sync_directory
+from truekeep.stores.keys import Keyring
+from truekeep.stores.seal import Seal
+from truekeep.types import utc_text
+
+_REASON_CAP = 2_000
+Clock = Callable[[], datetime]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def accept(
+    name: str,
+    *,
+    by: str,
+    reason: str,
+    dry_run: bool = False,
+    home: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock = _now,
+) -> Acceptance:
+    """Decide that a keep counts as it is, though it is behind its anchor or rows are gone. ``dry_run`` only looks."""
+    paths, chosen, ring = _existing(name, home, settings)
+    who, why = person_name(by), checked_text(reason, _REASON_CAP)
+    with locked(paths.keys):
+        keys = ring.open(name)
+        require_database(database_path(paths, name))
+        anchors = anchors_of(chosen.anchor, paths.keys, name, keys.anchor)
+        with closing(open_backend(paths, name, keys, busy_seconds=chosen.busy_seconds)) as backend, closing(anchors):
+            return accept_store(backend, Seal(keys), anchors, at=utc_text(clock()), by=who, reason=why, dry_run=dry_run)
+
+
+def back_up(
+    name: str,
+    target: str | Path,
+    *,
+    home: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock = _now,
+) -> Copy:
+    """Copy a keep to a new file while it is in use. The keep's keys open it; keep those somewhere else."""
+    paths, chosen, _ = _existing(name, home, settings)
+    with closing(open_ledger(paths, name, clock, chosen)) as ledger:
+        copy = copy_out(paths, name, Path(target).expanduser().absolute(), chosen)
+        with ledger.writing() as entry:
+            entry.event("backup.made", ends_at=copy.head.seq, row_count=copy.rows, size=copy.size)
+    return copy
+
+
+def restore(
+    name: str,
+    source: str | Path,
+    *,
+    by: str,
+    reason: str,
+    home: str | Path | None = None,
+    settings: Settings | None = None,
+    clock: Clock = _now,
+) -> Acceptance:
+    """Put a backup in the place of a keep's database. What happened since the backup is given up; the log says so."""
+    paths, chosen, _ = _existing(name, home, settings)
+    path = Path(source).expanduser()
+    if not path.is_file():
+        raise InvalidRequest("There is no such backup file.", code="no_backup")
+    return put_back(paths, name, path, clock, chosen, by=person_name(by), reason=checked_text(reason, _REASON_CAP))
+
+
+def destroy(name: str, *, confirm: str, home: str | Path | None = None, settings: Settings | None = None) -> list[str]:
+    """Shred a keep: its key first, which makes every copy of its data unreadable, then its files. For good.
+
+    ``confirm`` must be the keep's name. Run again after a crash, it finishes what is left. Returns what was removed.
+    """
+    keep_name(name)
+    if confirm != name:
+        raise InvalidRequest(
+            "Destroying a keep cannot be undone.", code="not_confirmed", hint="Pass confirm= with the keep's name."
+        )
+    paths = Paths.resolve(home)
+    chosen = settings or Settings.load(paths.config)
+    ring = keyring(paths, chosen)
+    anchors = anchors_of(chosen.anchor, paths.keys, name, bytes(32))
+    data = [*database_files(paths, name), *paths.data.glob(f"{glob.escape(name)}.db*.replaced-*")]
+    doomed = [ring.path(name), *data]
+    removed = [path.name for path in doomed if path.exists()]
+    if not removed:
+        raise UnknownId("There is no keep of that name.")
+    try:
+        with locked(paths.keys):
+            _shred(ring.path(name))
+            for anchor in anchors.all:
+                anchor.remove()
+            for path in data:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreReadOnly("Something of the keep could not be removed.", hint=type(error).__name__) from error
+    return removed
+
+
+def _shred(path: Path) -> None:
+    """Overwrite and remove a key file, through to the disk, before anything else happens."""
+    if path.exists():
+        with path.open("r+b", buffering=0) as file:
+            file.write(secrets.token_bytes(path.stat().st_size))
+            os.fsync(file.fileno())
+        path.unlink()
+        sync_directory(path.parent)
+
+
+def _existing(name: str, home: str | Path | None, settings: Settings | None) -> tuple[Paths, Settings, Keyring]:
+    paths = Paths.resolve(home)
+    chosen = settings or Settings.load(paths.config)
+    ring = keyring(paths, chosen)
+    if not ring.exists(keep_name(name)):
+        raise UnknownId("There is no keep of that name.", hint=f"Looked for its key in {paths.keys}.")
+    return paths, chosen, ring

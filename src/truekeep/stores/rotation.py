@@ -1,0 +1,115 @@
+"""Rotation: new master keys and new data keys, so that a crash at any point leaves everything openable.
+
+A new master key only rewraps; keeps stay open meanwhile. A new data key encrypts the file and seals every row anew, for
+which the keep must be open nowhere else. The key file has both keys while that is under way, and whatever was reached
+is recognised: the file by the key that opens it, the seals by the chain, in which the rotation is an event.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from truekeep.config import Paths, Settings
+from truekeep.errors import InvalidRequest
+from truekeep.stores.anchor import Head
+from truekeep.stores.anchors import anchors_of
+from truekeep.stores.audit import ROTATED, Tip, Touched
+from truekeep.stores.base import TABLES, Backend, EventRow
+from truekeep.stores.files import database_path, keyring, open_ledger
+from truekeep.stores.inspection import inspect_chain
+from truekeep.stores.keyfile import locked
+from truekeep.stores.keys import KeepKeys, derive, with_new_data_key, with_rotation_done
+from truekeep.stores.master import MasterKeys
+from truekeep.stores.seal import Seal
+from truekeep.stores.sqlite import SqliteBackend
+from truekeep.types import utc_text
+
+OWN = "keys"
+"""The master key that truekeep makes itself and keeps in the key directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class MasterRotation:
+    """What a rotation of the master key did."""
+
+    master: str
+    """The fingerprint of the key that wraps from now on."""
+    rewrapped: tuple[str, ...]
+
+
+def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRotation:
+    """Wrap every keep's key with a new master key: a fresh one of our own (``keys``), or the one ``to`` leads to.
+
+    Cut off in the middle, some keys are wrapped by the old one and some by the new; running it again finishes it.
+    """
+    ring = keyring(paths, settings)
+    if not to and not ring.masters.is_own:
+        raise InvalidRequest(
+            "The master key is not truekeep's own.",
+            code="foreign_master",
+            hint="Say where the new one is: env:NAME, file:PATH, command:LINE, or keys for one of our own.",
+        )
+    with locked(ring.directory):
+        target = MasterKeys(paths.keys, "" if to == OWN else to)
+        master = target.add() if target.is_own else target.current()
+        rewrapped = []
+        for keep in ring.names():
+            if ring.wrapped_by(keep) != master.id:
+                ring.rewrap(keep, master)
+                rewrapped.append(keep)
+        if target.is_own:
+            target.drop_all_but_current()
+    return MasterRotation(master.id, tuple(rewrapped))
+
+
+def rotate_data(paths: Paths, keep: str, clock: Callable[[], datetime], settings: Settings) -> int:
+    """Give a keep a new data key: its file is encrypted and its rows are sealed with it. Returns the event's number."""
+    ring = keyring(paths, settings)
+    with closing(open_ledger(paths, keep, clock, settings)) as ledger:
+        if not ledger.verify().ok:
+            raise InvalidRequest(
+                "The keys of a keep in which something was altered are not rotated.",
+                code="not_intact",
+                hint="See 'truekeep audit verify', and delete or accept what it names first.",
+            )
+    with locked(ring.directory):
+        master = ring.masters.current()
+        keys = derive(ring.rewrap(keep, master, with_new_data_key))
+        event = settle(paths, keep, keys, clock, settings)
+        ring.rewrap(keep, master, with_rotation_done)
+    return event
+
+
+def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings) -> int:
+    """Bring the file's encryption and the rows' seals to the newest data key, from wherever they are."""
+    backend = SqliteBackend.alone(
+        database_path(paths, keep), keys.file_keys, keys.cipher, busy_seconds=min(settings.busy_seconds, 5.0)
+    )
+    anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
+    with closing(backend), closing(anchors):
+        with backend.writing():
+            tip = inspect_chain(backend, Seal(keys), anchors)
+            while tip.seal.has_successor:
+                tip = _resealed(backend, tip, utc_text(clock()))
+        anchors.advance(tip.head)
+    return tip.head.seq
+
+
+def _resealed(backend: Backend, tip: Tip, at: str) -> Tip:
+    """Seal every row under the next keys, and close the chain of the old ones with the event that says so."""
+    seal, seq = tip.seal.successor(), tip.head.seq + 1
+    total, touched = 0, list[Touched]()
+    for table in TABLES:
+        for row in list(backend.rows(table, cards=True)):
+            sealed = row._replace(mac=seal.mac(table, row))
+            backend.replace(table, sealed)
+            total += seal.term(sealed.mac)
+            touched.append((table, row.seq, sealed.mac.hex()))
+    draft = EventRow(seq, at, ROTATED, json.dumps({"rows": touched}), seal.mask(total, seq), b"")
+    event = draft._replace(hash=tip.seal.link(tip.head.hash, draft))
+    backend.append(event)
+    return replace(tip, seal=seal, head=Head(seq, event.hash, at), total=total)
