@@ -71,12 +71,9 @@ def _rotated_master(paths: Paths, settings: Settings, to: str) -> dict[str, Any]
 def _rotated_data(paths: Paths, settings: Settings, keep_name: str) -> dict[str, Any]:
     from truekeep.keep import now  # noqa: PLC0415 - loads the store
     from truekeep.origin import keep_name as checked  # noqa: PLC0415
-    from truekeep.stores.files import keyring  # noqa: PLC0415
     from truekeep.stores.rotation import rotate_data  # noqa: PLC0415
 
-    if not keyring(paths, settings).exists(checked(keep_name)):
-        raise InvalidRequest("There is no keep of that name.", code="no_keep")
-    return {"keep": keep_name, "event": rotate_data(paths, keep_name, now, settings)}
+    return {"keep": keep_name, "event": rotate_data(paths, checked(keep_name), now, settings)}
 
 
 def _master(paths: Paths, settings: Settings) -> dict[str, str]:

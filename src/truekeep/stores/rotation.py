@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from truekeep.config import Paths, Settings
-from truekeep.errors import InvalidRequest
+from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.stores.anchor import Head
 from truekeep.stores.anchors import anchors_of
 from truekeep.stores.audit import ROTATED, Tip, Touched
@@ -69,14 +69,16 @@ def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRo
 def rotate_data(paths: Paths, keep: str, clock: Callable[[], datetime], settings: Settings) -> int:
     """Give a keep a new data key: its file is encrypted and its rows are sealed with it. Returns the event's number."""
     ring = keyring(paths, settings)
-    with closing(open_ledger(paths, keep, clock, settings)) as ledger:
-        if not ledger.verify().ok:
-            raise InvalidRequest(
-                "The keys of a keep in which something was altered are not rotated.",
-                code="not_intact",
-                hint="See 'truekeep audit verify', and delete or accept what it names first.",
-            )
+    if not ring.exists(keep):
+        raise UnknownId("There is no keep of that name.", hint=f"Looked for its key in {paths.keys}.")
     with locked(ring.directory):
+        with closing(open_ledger(paths, keep, clock, settings)) as ledger:
+            if not ledger.verify().ok:
+                raise InvalidRequest(
+                    "The keys of a keep in which something was altered are not rotated.",
+                    code="not_intact",
+                    hint="See 'truekeep audit verify', and delete or accept what it names first.",
+                )
         master = ring.masters.current()
         keys = derive(ring.rewrap(keep, master, with_new_data_key))
         event = settle(paths, keep, keys, clock, settings)

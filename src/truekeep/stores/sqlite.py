@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -22,6 +23,7 @@ from truekeep.stores.base import CARDED, TABLES, EventRow, Row
 from truekeep.stores.sqlite_schema import migrate
 
 _TOP_SEQ = 1 << 62
+_PAUSE = 0.05
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.FullError, StoreFull, "The disk is full."),
     (apsw.BusyError, StoreBusy, "Another process is writing to this keep."),
@@ -293,17 +295,26 @@ def _alone(path: Path, key: bytes, cipher: str, busy_seconds: float) -> apsw.Con
         with translated():
             migrate(connection)
             connection.pragma("locking_mode", "exclusive")
-            # Leaving the shared log is possible only for the last one who has the file open.
-            connection.pragma("journal_mode", "delete")
-    except StoreBusy as error:
-        connection.close()
-        raise StoreBusy(
-            "Another process has this keep open.", code="keep_in_use", hint="Close it there and try again."
-        ) from error
+            _leave_shared_log(connection, time.monotonic() + busy_seconds)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _leave_shared_log(connection: apsw.Connection, until: float) -> None:
+    """Possible only for the last one who has the file open; SQLite itself does not wait for that."""
+    while True:
+        try:
+            connection.pragma("journal_mode", "delete")
+        except (apsw.BusyError, apsw.LockedError) as error:
+            if time.monotonic() > until:
+                raise StoreBusy(
+                    "Another process has this keep open.", code="keep_in_use", hint="Close it there and try again."
+                ) from error
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def _make_directory(directory: Path) -> None:
