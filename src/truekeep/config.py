@@ -80,6 +80,10 @@ class Settings:
     working_cap: int = 100_000
     anchor: str = "keys"
     master_key: str = ""
+    judge_url: str = ""
+    judge_model: str = ""
+    judge_key_env: str = "TRUEKEEP_JUDGE_KEY"
+    judge_seconds: float = 10.0
     ticket_minutes: float = 15.0
     credits_per_hour: int = 60
     hearsay_may_act_by_credit: bool = False

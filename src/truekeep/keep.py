@@ -38,6 +38,7 @@ from truekeep.provenance import Provenance
 from truekeep.reading import ANYBODY, Reader, is_hearsay
 from truekeep.recall import Filters, Query, Recall, Recaller
 from truekeep.review import Review, delete
+from truekeep.screens.judged import with_judge
 from truekeep.screens.panel import Screening
 from truekeep.sessions import Sessions
 from truekeep.snapshots import Snapshots
@@ -81,7 +82,7 @@ class Keep:
         self._intake = Intake(
             settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
         )
-        self._gate = Gate(ledger, catalog, self._proofs, panel, policy, settings, clock)
+        self._gate = Gate(ledger, catalog, self._proofs, with_judge(panel, settings), policy, settings, clock)
         rule = InfluencePolicy(settings.hearsay_may_act_by_credit)
         self._reader = Reader(ledger, self._proofs, panel, policy, rule, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)

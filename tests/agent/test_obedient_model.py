@@ -1,7 +1,7 @@
 """End to end: a model that obeys every poison it reads, tools with consequences, and an act boundary between them.
 
-The model is a real chat-completions server on loopback. It makes the attacker's call, in several spellings, whenever the
-poison stands anywhere in what it was given, and then does what the owner asked for.
+The model is a real chat-completions server on loopback. It makes the attacker's call, in several spellings, whenever
+the poison stands anywhere in what it was given, and then does what the owner asked for.
 """
 
 from __future__ import annotations
