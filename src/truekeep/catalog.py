@@ -15,6 +15,7 @@ from truekeep.action import fingerprint
 from truekeep.embed import Embedder, EmbedderError, GuardedEmbedder
 from truekeep.search import NOWHERE, Card, Hit, Index, changed, describe, holds, pack, passage, without_vector
 from truekeep.search import Entry as IndexEntry
+from truekeep.statements import PROVABLE
 from truekeep.stores.audit import Touched
 from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_ACTING = frozenset({Standing.OWNER.label, Standing.ENROLLED.label})
 _SCREENED_MODEL = "all-MiniLM-L6-v2"
 
 
@@ -166,8 +166,7 @@ def _described_row(row: Row) -> IndexEntry:
 
 def may_be_acting(tag: str) -> bool:
     """Whether a memory with that tag could act at all; the rule of influence decides whether it does."""
-    standing = tag.partition(":")[0]
-    return standing in _ACTING or standing.endswith("+")
+    return tag.partition(":")[0] in PROVABLE
 
 
 def _described(memory: Memory) -> Card:

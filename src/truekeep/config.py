@@ -74,6 +74,8 @@ class Settings:
     queue_per_principal: int = 200
     queue_expiry_days: float = 30.0
     busy_seconds: float = 30.0
+    hearsay_shelf_days: float = 30.0
+    enrolled_shelf_days: float = 90.0
     extract_strategy: str = ""
     extract_debounce_seconds: float = 30.0
     extract_delay_seconds: float = 600.0

@@ -47,20 +47,27 @@ class CreditBook:
                 raise InvalidRequest("This run was credited already.", code="run_credited")
             self._require_room(channel, now)
             body = {"v": 1, "outcome": outcome, "memories": memories, "via": channel.name, "at": utc_text(now)}
-            entry.put("credits", run, body, tag=channel.name)
-            entry.event("run.credited", run=run, outcome=outcome, via=channel.name, memories=memories)
+            with self._gate.crediting(entry, memories):
+                entry.put("credits", run, body, tag=channel.name)
+                entry.event("run.credited", run=run, outcome=outcome, via=channel.name, memories=sorted(memories))
             if outcome == "bad":
                 self._doubt(entry, memories)
-        return {"run": run, "outcome": outcome, "memories": memories}
+        return {"run": run, "outcome": outcome, "memories": sorted(memories)}
 
-    def _used(self, run: str) -> list[str]:
-        """The memories whose values are in the run's redeemed tickets; a run that did nothing is not known."""
+    def _used(self, run: str) -> dict[str, int]:
+        """The memories whose values are in the run's redeemed tickets, with their versions.
+
+        A run that did nothing is not known, and a memory that was changed after its ticket counts for nothing.
+        """
         spent = [record for record in self._tickets.all() if record.run == run and record.state == SPENT]
         if not spent:
             raise UnknownId(
                 "No action of that run was carried out.", code="unknown_run", hint="Credit counts for redeemed tickets."
             )
-        return sorted({memory_id for record in spent for memory_id in record.matched})
+        used = {(memory_id, record.at) for record in spent for memory_id in record.matched}
+        found = ((self._ledger.get("memories", memory_id), at) for memory_id, at in used)
+        memories = [(memory_from(sealed), at) for sealed, at in found if sealed is not None and sealed.verified]
+        return {memory.id: memory.version for memory, at in memories if memory.created_at <= at}
 
     def _require_room(self, channel: Channel, now: datetime) -> None:
         """One channel reports only so many outcomes an hour, so that a burst cannot decide anything."""

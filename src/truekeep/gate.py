@@ -7,20 +7,25 @@ or only audited, in one transaction with its audit event.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 from truekeep.candidate import fields_of
 from truekeep.catalog import Catalog
-from truekeep.config import Settings
 from truekeep.errors import UnknownId
+from truekeep.holding import Holding, open_tag
+from truekeep.influence import valid_time
+from truekeep.memory_rows import DELETED, MemoryRows, Vector
+from truekeep.origin import AGENT
 from truekeep.policy import Policy, Ruling, decide
 from truekeep.proofs import Proofs
 from truekeep.screens.panel import Screening
-from truekeep.stores.ledger import Entry, Ledger
-from truekeep.stores.records import item_body, item_from, memory_body, memory_from, new_id, tombstone_from
+from truekeep.settlement import Settlement
+from truekeep.statements import Statements, claim_in
+from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.records import memory_from, new_id, tombstone_from
 from truekeep.text import folded
 from truekeep.types import (
     Approval,
@@ -41,14 +46,11 @@ _WORDS = re.compile(r"\w+")
 Also = Callable[[Entry, Sequence[Verdict]], None]
 """What a caller writes in the same transaction."""
 
-Vector = Any
-"""A vector as the embedder made it; the gate only hands it on."""
-
 _OUTRANKED = Ruling(
     Decision.QUARANTINE, "change_outranked", "Held for review: it would change a memory of higher standing."
 )
 _QUEUE_FULL = Ruling(Decision.REJECT, "queue_full", "The review queue holds too much from this source already.")
-_BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
+_NOT_ITS_OWN = Ruling(Decision.QUARANTINE, "change_proposed", "Held for review: it would change somebody else's words.")
 _DELETION = Ruling(Decision.QUARANTINE, "deletion_proposed", "The deletion waits for a person.")
 
 
@@ -69,18 +71,24 @@ class Gate:
         self,
         ledger: Ledger,
         catalog: Catalog,
+        rows: MemoryRows,
+        statements: Statements,
         proofs: Proofs,
+        settlement: Settlement,
+        holding: Holding,
         panel: Screening,
         policy: Policy,
-        settings: Settings,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._catalog = catalog
+        self._rows = rows
+        self._statements = statements
         self._proofs = proofs
+        self._settlement = settlement
+        self._holding = holding
         self._panel = panel
         self._policy = policy
-        self._settings = settings
         self._clock = clock
 
     def admit(self, candidate: Candidate) -> Verdict:
@@ -120,39 +128,75 @@ class Gate:
         return Verdict(judged.ruling.decision, judged.ruling.code, judged.ruling.reason, judged.findings)
 
     def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
-        """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was."""
+        """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was.
+
+        People change what they may, and a source its own words. Anything else would retire somebody's words without
+        being able to act itself: it is a proposal.
+        """
         (judged,) = self._judge([candidate])
         rank = Standing.OWNER if target.approval or not target.verified else target.standing
-        outranked = candidate.standing < rank
         with self._ledger.writing() as entry:
             if judged.ruling.decision is Decision.REJECT:
                 return self._refuse(entry, judged)
-            if outranked:
+            if candidate.standing < rank:
                 return self._queue(entry, replace(judged, ruling=_OUTRANKED), target=target)
+            if candidate.standing is not Standing.OWNER and not self._may_change(target, candidate):
+                return self._queue(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
             if judged.ruling.decision is Decision.QUARANTINE:
                 return self._queue(entry, judged, target=target)
             return self._change(entry, target, judged)
+
+    def _may_change(self, target: Memory, candidate: Candidate) -> bool:
+        ours, theirs = target.origin, candidate.origin
+        if (ours.channel, ours.principal) != (theirs.channel, theirs.principal):
+            return False
+        # The agent never retires what acts, not even what it wrote itself.
+        return ours.channel != AGENT or not self._settlement.acts(target).may_act
 
     def propose_deletion(self, target: Memory, candidate: Candidate) -> Verdict:
         """Queue a wish to delete a memory; the memory stays until a person decides."""
         with self._ledger.writing() as entry:
             return self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
 
+    def remove(self, entry: Entry, sealed: Sealed, *, by: str) -> None:
+        """Take a memory out of the keep, inside the caller's transaction, which a person answers for."""
+        memory = memory_from(sealed)
+        with self._settlement.watching(entry, [memory] if sealed.verified else []):
+            self._rows.remove(entry, sealed, DELETED, self._clock())
+            entry.event("memory.deleted", memory=memory.id, by=by, verified=sealed.verified)
+
+    @contextmanager
+    def crediting(self, entry: Entry, memory_ids: Iterable[str]) -> Iterator[None]:
+        """Record what a credit changes in who acts; the block writes the credit."""
+        found = [self._ledger.get("memories", memory_id) for memory_id in memory_ids]
+        memories = [memory_from(sealed) for sealed in found if sealed is not None and sealed.verified]
+        with self._settlement.watching(entry, memories):
+            yield
+            self._proofs.recount()
+
     def doubt(self, entry: Entry, memory: Memory) -> None:
-        """Ask a person about a memory that led to a bad outcome, inside the caller's transaction; once at a time."""
-        tag = f"doubt:{memory.id}"
-        if not self._ledger.count("queue", tag):
-            candidate = Candidate(memory.text, memory.standing, memory.origin)
-            self._put_item(entry, _Judged(candidate, _BAD_OUTCOME), memory, target=memory, kind="doubt", tag=tag)
+        """Ask a person about a memory that led to a bad outcome, inside the caller's transaction."""
+        self._holding.doubt(entry, memory)
 
     def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> Memory:
         """Store what a reviewer let in, inside the reviewer's transaction."""
+        target = self._ledger.get("memories", item.target) if item.kind == "change" and item.target else None
+        if item.kind == "contest":
+            target = self._ledger.get("memories", item.memory.id)
+            if target is None or not target.verified:
+                raise UnknownId("The memory that this item is about is gone already.")
+            item = replace(item, memory=memory_from(target))
         approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
         self._proofs.note(entry, approved.text, Standing.OWNER)
         ((_, vector),) = self._catalog.vectors([approved])
-        if item.target is not None and (target := self._ledger.get("memories", item.target)):
-            return self._replace(entry, memory_from(target), approved, vector)
-        return replace(approved, seq=self._store(entry, approved, vector))
+        watched = [approved, memory_from(target)] if target else [approved]
+        with self._settlement.watching(entry, watched) as related:
+            if target is not None:
+                stored = self._rows.replace(entry, memory_from(target), approved, vector, related)
+            else:
+                stored = self._rows.store(entry, approved, vector, related)
+            entry.event("memory.approved", memory=stored.id, version=stored.version, item=item.id)
+        return stored
 
     def claim(self, text: str) -> str:
         """The keyed hash under which a claim's tombstone is kept: over its words, whatever stands between them."""
@@ -183,10 +227,20 @@ class Gate:
         if ruling.decision is Decision.QUARANTINE:
             return self._queue(entry, judged)
         memory = self._memory(judged)
-        self._store(entry, memory, judged.vector)
-        self._proofs.note(entry, memory.text, memory.standing)
-        _note(entry, "memory.stored", memory, judged)
+        with self._settlement.watching(entry, [memory]) as related:
+            memory = self._rows.store(entry, memory, judged.vector, related)
+            self._proofs.note(entry, memory.text, memory.standing)
+            _note(entry, "memory.stored", memory, judged)
+        if related:
+            self._contest(entry, memory)
         return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings, memory.id)
+
+    def _contest(self, entry: Entry, memory: Memory) -> None:
+        """Ask a person about a memory that contradicts one that acts, and cannot take its place."""
+        for elder in self._settlement.acts(memory).place.contests:
+            sealed = self._ledger.get("memories", elder)
+            if sealed is not None and self._settlement.acts(memory_from(sealed)).may_act:
+                self._holding.contest(entry, memory, elder, claim_in(memory).key)
 
     def _refuse(self, entry: Entry, judged: _Judged) -> Verdict:
         ruling, candidate = judged.ruling, judged.candidate
@@ -209,95 +263,53 @@ class Gate:
         self, entry: Entry, judged: _Judged, *, target: Memory | None = None, kind: str | None = None
     ) -> Verdict:
         origin, ruling = judged.candidate.origin, judged.ruling
-        tag, now = open_tag(origin.channel, origin.principal), self._clock()
-        if self._ledger.count("queue", tag) >= self._settings.queue_per_principal:
-            self._expire(entry, tag, now)
-        if self._ledger.count("queue", tag) >= self._settings.queue_per_principal:
+        tag = open_tag(origin.channel, origin.principal)
+        if not self._holding.has_room(entry, tag):
             return self._refuse(entry, replace(judged, ruling=_QUEUE_FULL))
         memory = self._memory(judged)
         self._proofs.note(entry, memory.text, memory.standing)
-        item = self._put_item(entry, judged, memory, target, kind or ("change" if target else "memory"), tag)
+        item = self._holding.put(
+            entry,
+            memory,
+            ruling,
+            kind=kind or ("change" if target else "memory"),
+            tag=tag,
+            findings=judged.findings,
+            target=target.id if target else None,
+            contests=self._settlement.contested(memory) if kind is None else (),
+        )
         return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
 
-    def _put_item(
-        self, entry: Entry, judged: _Judged, memory: Memory, target: Memory | None, kind: str, tag: str
-    ) -> Item:
-        now, ruling = self._clock(), judged.ruling
-        item = Item(
-            id=new_id("rev"),
-            kind=kind,
-            state="open",
-            memory=memory,
-            code=ruling.code,
-            reason=ruling.reason,
-            findings=judged.findings,
-            created_at=now,
-            expires_at=now + timedelta(days=self._settings.queue_expiry_days),
-            target=target.id if target else None,
-        )
-        entry.put("queue", item.id, item_body(item), tag)
-        entry.event("memory.held", item=item.id, what=item.kind, code=item.code, target=item.target)
-        return item
-
-    def _expire(self, entry: Entry, tag: str, now: datetime) -> None:
-        """Close the items of one source that nobody looked at in time, so that they no longer take up its share."""
-        lapsed = [
-            (sealed, item)
-            for sealed in self._ledger.tagged("queue", tag, self._settings.queue_per_principal)
-            if (item := item_from(sealed)) is not None and item.expires_at <= now
-        ]
-        for sealed, item in lapsed:
-            entry.replace("queue", sealed.row, item_body(replace(item, state="expired")))
-        if lapsed:
-            entry.event("review.expired", items=len(lapsed))
-
     def _change(self, entry: Entry, target: Memory, judged: _Judged) -> Verdict:
-        memory = self._replace(entry, target, self._memory(judged), judged.vector)
-        self._proofs.note(entry, memory.text, memory.standing)
-        _note(entry, "memory.changed", memory, judged)
+        memory = self._memory(judged)
+        with self._settlement.watching(entry, [target, memory]) as related:
+            memory = self._rows.replace(entry, target, memory, judged.vector, related)
+            self._proofs.note(entry, memory.text, memory.standing)
+            _note(entry, "memory.changed", memory, judged)
+        self._contest(entry, memory)
         return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
-
-    def _replace(self, entry: Entry, target: Memory, memory: Memory, vector: Vector | None) -> Memory:
-        """Put new content in the place of a memory; the old version goes to history."""
-        sealed = self._ledger.get("memories", target.id)
-        if sealed is None:
-            raise UnknownId("The memory that was to be changed is gone.")
-        newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq)
-        retire(entry, target, "changed")
-        card = self._catalog.card(newer, vector)
-        entry.replace("memories", sealed.row, memory_body(newer), self._proofs.tag(newer), card=card)
-        return newer
-
-    def _store(self, entry: Entry, memory: Memory, vector: Vector | None) -> int:
-        card = self._catalog.card(memory, vector)
-        return entry.put("memories", memory.id, memory_body(memory), self._proofs.tag(memory), card=card)
 
     def _memory(self, judged: _Judged) -> Memory:
         candidate, now = judged.candidate, self._clock()
-        return Memory(
+        as_of = candidate.as_of or now
+        valid_from, valid_until = valid_time(claim_in(candidate), as_of)
+        memory = Memory(
             id=new_id("mem"),
             text=candidate.text,
             standing=candidate.standing,
             origin=candidate.origin,
             created_at=now,
-            as_of=candidate.as_of or now,
+            as_of=as_of,
             kind=candidate.kind,
             topics=candidate.topics,
             entities=candidate.entities,
             metadata=candidate.metadata,
             expires_at=candidate.expires_at,
             screened="" if judged.findings else self._panel.digest,
+            valid_from=valid_from,
+            valid_until=valid_until,
         )
-
-
-def retire(entry: Entry, memory: Memory, why: str) -> None:
-    """Keep the version that is about to go, so that it can be brought back."""
-    entry.put("history", f"{memory.id}.{memory.version}", memory_body(memory) | {"retired": why}, tag=memory.id)
-
-
-def open_tag(channel: str, principal: str | None) -> str:
-    """The tag of open review items of one source, by which they are counted and capped."""
-    return f"open:{channel}:{principal or ''}"
+        return self._statements.bound(memory)
 
 
 def _note(entry: Entry, kind: str, memory: Memory, judged: _Judged) -> None:

@@ -27,24 +27,30 @@ from truekeep.extract.working_rows import SealedWorking
 from truekeep.extraction import Extractions
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
-from truekeep.influence import InfluencePolicy
+from truekeep.holding import Holding
+from truekeep.influence import InfluencePolicy, Shelf
 from truekeep.influence import Reader as ForWhom
 from truekeep.intake import Fields, Intake
+from truekeep.memory_rows import MemoryRows
 from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
 from truekeep.policy import preset
 from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
 from truekeep.provenance import Provenance
-from truekeep.reading import ANYBODY, Reader, is_hearsay
+from truekeep.reading import Reader, is_hearsay
 from truekeep.recall import Filters, Query, Recall, Recaller
-from truekeep.review import Review, delete
+from truekeep.review import Review
+from truekeep.rivals import Rivals
 from truekeep.screens.judged import with_judge
 from truekeep.screens.panel import Screening
 from truekeep.sessions import Sessions
+from truekeep.settlement import Settlement
 from truekeep.snapshots import Snapshots
+from truekeep.statements import Statements
 from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
+from truekeep.succession import ANYBODY, Succession
 from truekeep.talks import Talks
 from truekeep.transcripts import Transcripts
 from truekeep.types import MEMBER, Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict, utc_text
@@ -74,7 +80,11 @@ class Keep:
         self._clock = clock
         policy = preset(settings.policy)
         self._catalog = catalog
-        self._proofs = Proofs(ledger)
+        statements, rule = Statements(ledger), InfluencePolicy(settings.hearsay_may_act_by_credit)
+        shelf = Shelf(settings.hearsay_shelf_days, settings.enrolled_shelf_days)
+        self._proofs = Proofs(ledger, shelf, clock)
+        rivals = Rivals(ledger)
+        succession = Succession(ledger, self._proofs, rivals, rule)
         self.channels = Channels(ledger, settings, clock)
         transcripts = Transcripts(ledger)
         self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
@@ -82,9 +92,19 @@ class Keep:
         self._intake = Intake(
             settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
         )
-        self._gate = Gate(ledger, catalog, self._proofs, with_judge(panel, settings), policy, settings, clock)
-        rule = InfluencePolicy(settings.hearsay_may_act_by_credit)
-        self._reader = Reader(ledger, self._proofs, panel, policy, rule, clock)
+        self._gate = Gate(
+            ledger,
+            catalog,
+            MemoryRows(ledger, catalog, rivals),
+            statements,
+            self._proofs,
+            Settlement(ledger, succession, rivals, clock),
+            Holding(ledger, settings, clock),
+            with_judge(panel, settings),
+            policy,
+            clock,
+        )
+        self._reader = Reader(ledger, self._proofs, succession, panel, policy, clock)
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
@@ -170,10 +190,9 @@ class Keep:
             proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
             return self._gate.propose_deletion(memory, proposal)
         with self._ledger.writing() as entry:
-            delete(entry, sealed)
             if memory.verified:
                 self.review.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
-            entry.event("memory.deleted", memory=memory.id, by=channel.name, verified=memory.verified)
+            self._gate.remove(entry, sealed, by=channel.name)
         return Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
 
     # Reading

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 
 from truekeep.influence import (
-    Claim,
     Corroboration,
     Credits,
     MemoryFacts,
     Reader,
+    Shelf,
     Statement,
-    claim_of,
     corroboration,
     hearsay_marks,
-    same_claim,
     standing_for,
 )
 from truekeep.origin import AGENT
+from truekeep.statements import tag
 from truekeep.stores.audit import Touched
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import memory_from
@@ -34,9 +34,11 @@ _MOST_OF_ONE = 4
 class Proofs:
     """Looks up, and writes down, what the rule of influence asks about."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, shelf: Shelf, clock: Callable[[], datetime]) -> None:
         self._ledger = ledger
-        self._credits: dict[str, Credits] | None = None
+        self._shelf = shelf
+        self._clock = clock
+        self._credits: dict[tuple[str, int], Credits] | None = None
         ledger.watch(self._forget_counts)
 
     def facts(self, memory: Memory, reader: Reader) -> MemoryFacts:
@@ -54,24 +56,19 @@ class Proofs:
             approval=memory.approval,
             repeats_hearsay=enrolled and self._repeats_hearsay(memory.text),
             corroboration=self._witnesses(memory, reader) if enrolled else _NO_WITNESS,
-            credits=self.credits(memory.id) if standing is not Standing.OWNER else _NO_CREDIT,
+            credits=self.credits(memory) if standing is not Standing.OWNER else _NO_CREDIT,
         )
 
-    def tag(self, memory: Memory) -> str:
-        """The tag of a memory's row: standing, approval and, for an enrolled statement, its claim."""
-        mark = "+" if memory.approval else ""
-        if memory.standing is not Standing.ENROLLED:
-            return f"{memory.standing.label}{mark}"
-        claim = _claim(memory)
-        key = self._ledger.digest("claim-key", claim.key) if claim.bound and claim.key else ""
-        return f"{memory.standing.label}{mark}:{key}"
+    def fades_at(self, memory: Memory) -> datetime | None:
+        """When a memory that cannot act by then expires."""
+        return self._shelf.fades_at(memory.standing, memory.approval, memory.created_at)
 
     def note(self, entry: Entry, text: str, standing: Standing) -> None:
         """Remember who was first to mention the telling values of a text, inside the writer's transaction.
 
         What was first met as hearsay stays so until the owner says it, too.
         """
-        if standing is Standing.OWNER and not self._ledger.count("marks"):
+        if standing is Standing.OWNER and self._ledger.is_empty("marks"):
             return
         for mark in hearsay_marks(text):
             row_id = self._ledger.digest("mark", mark)
@@ -82,39 +79,45 @@ class Proofs:
             elif standing is Standing.OWNER and (not known.verified or _is_hearsay(known.row.body)):
                 entry.replace("marks", known.row, {"v": 1, "first": standing.label})
 
-    def credits(self, memory_id: str) -> Credits:
-        """Good and bad outcomes of runs whose redeemed tickets relied on the memory."""
+    def credits(self, memory: Memory) -> Credits:
+        """Good and bad outcomes of runs whose redeemed tickets relied on the memory as it is now.
+
+        What was changed since has still to prove itself: otherwise a proven memory could be rewritten at will.
+        """
         if self._credits is None:
             self._credits = self._counted()
-        return self._credits.get(memory_id, Credits())
+        return self._credits.get((memory.id, memory.version), _NO_CREDIT)
 
-    def _counted(self) -> dict[str, Credits]:
-        good: Counter[str] = Counter()
-        bad: Counter[str] = Counter()
+    def recount(self) -> None:
+        """Look at the credits anew, inside the transaction that changes them."""
+        self._credits = None
+
+    def _counted(self) -> dict[tuple[str, int], Credits]:
+        good: Counter[tuple[str, int]] = Counter()
+        bad: Counter[tuple[str, int]] = Counter()
         for sealed in self._ledger.all("credits"):
             if sealed.verified:
                 body = json.loads(sealed.row.body)
-                (good if body["outcome"] == "good" else bad).update(body["memories"])
-        return {memory_id: Credits(good[memory_id], bad[memory_id]) for memory_id in good | bad}
+                (good if body["outcome"] == "good" else bad).update(body["memories"].items())
+        return {used: Credits(good[used], bad[used]) for used in good | bad}
 
     def _forget_counts(self, changed: Sequence[Touched]) -> None:
         if any(table == "credits" for table, _, _ in changed):
-            self._credits = None
+            self.recount()
 
     def _repeats_hearsay(self, text: str) -> bool:
         found = (self._ledger.get("marks", self._ledger.digest("mark", mark)) for mark in hearsay_marks(text))
         return any(sealed is not None and (not sealed.verified or _is_hearsay(sealed.row.body)) for sealed in found)
 
     def _witnesses(self, memory: Memory, reader: Reader) -> Corroboration:
-        tag = self.tag(memory)
-        if tag.endswith(":"):
+        if not memory.claim:
             return corroboration([], reader)
-        claim, said = _claim(memory), Counter[str]()
+        said = Counter[str]()
         statements: list[Statement] = []
-        for other in map(memory_from, self._ledger.tagged("memories", tag, _MOST_STATEMENTS)):
+        for other in map(memory_from, self._ledger.tagged("memories", tag(memory), _MOST_STATEMENTS)):
             # A system that repeats itself must not crowd another witness out.
             who = other.origin.principal or other.origin.channel
-            if other.verified and said[who] < _MOST_OF_ONE and same_claim(_claim(other), claim):
+            if other.verified and said[who] < _MOST_OF_ONE and other.claim == memory.claim:
                 said[who] += 1
                 statements.append(self._statement(other))
         return corroboration(statements, reader)
@@ -127,6 +130,9 @@ class Proofs:
             is_agents=memory.origin.channel == AGENT,
             ancestors=self._ancestors(memory.origin.parents),
             repeats_hearsay=self._repeats_hearsay(memory.text),
+            is_active=memory.expires_at is None or memory.expires_at > self._clock(),
+            said_at=memory.created_at,
+            fades_at=self.fades_at(memory),
         )
 
     def _ancestors(self, parents: Iterable[str]) -> frozenset[str]:
@@ -139,11 +145,6 @@ class Proofs:
                 sealed = self._ledger.get("memories", parent)
                 waiting += memory_from(sealed).origin.parents if sealed and sealed.verified else ()
         return frozenset(found)
-
-
-def _claim(memory: Memory) -> Claim:
-    """What the memory states; "I" and "my" are its principal's, so that two people's accounts stay apart."""
-    return claim_of(memory.text, speaker=memory.origin.principal)
 
 
 def _is_hearsay(body: str | bytes) -> bool:

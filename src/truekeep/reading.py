@@ -9,18 +9,17 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import fields_of
-from truekeep.influence import InfluencePolicy, may_act
+from truekeep.influence import UNRIVALLED, Place
 from truekeep.influence import Reader as ForWhom
 from truekeep.policy import Policy, blocking
 from truekeep.proofs import Proofs
 from truekeep.screens.panel import Panel, Screening
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
+from truekeep.succession import ANYBODY, Succession
 from truekeep.types import Memory, Standing, utc_text
 
 UNVERIFIED = "unverified_record"
-ANYBODY = ForWhom()
-"""The reader of a keep that is nobody's but its owner's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,25 @@ class Shown:
     block_reason: tuple[str, ...]
     may_act: bool
     why: str
+    place: Place = UNRIVALLED
+    """What its rivals leave it."""
+    fades_at: datetime | None = None
+    """When it expires, unless it has come to be able to act by then."""
+
+    @property
+    def retired_by(self) -> str | None:
+        """The newer memory that has taken its place."""
+        return self.place.retired_by[-1] if self.place.retired_by else None
+
+    @property
+    def valid_until(self) -> datetime | None:
+        """From when on it no longer holds, by its own words or because something newer does."""
+        ends = [moment for moment in (self.memory.valid_until, self.place.until) if moment is not None]
+        return min(ends, default=None)
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether it is history by then: expired, faded, or replaced as a whole."""
+        return is_expired(self.memory, now) or bool(self.place.retired_by) or _is_past(self.fades_at, now)
 
     @property
     def blocked(self) -> bool:
@@ -58,7 +76,12 @@ class Shown:
             "why": self.why,
             "as_of": utc_text(memory.as_of),
             "created_at": utc_text(memory.created_at),
-            "expires_at": utc_text(memory.expires_at) if memory.expires_at else None,
+            "expires_at": _text(memory.expires_at),
+            "fades_at": _text(self.fades_at),
+            "valid_from": utc_text(memory.begins),
+            "valid_until": _text(self.valid_until),
+            "retired_by": self.retired_by,
+            "contests": list(self.place.contests),
             "kind": memory.kind,
             "topics": [] if self.blocked else [fence.one_line(word) for word in memory.topics],
             "entities": [] if self.blocked else [fence.one_line(word) for word in memory.entities],
@@ -75,16 +98,16 @@ class Reader:
         self,
         ledger: Ledger,
         proofs: Proofs,
+        succession: Succession,
         panel: Screening,
         policy: Policy,
-        rule: InfluencePolicy,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._proofs = proofs
+        self._succession = succession
         self._panel = panel
         self._policy = policy
-        self._rule = rule
         self._clock = clock
         self._judged: dict[tuple[str, int, str], tuple[str, ...]] = {}
 
@@ -97,14 +120,21 @@ class Reader:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
             return Shown(memory, text, blocked, may_act=False, why=why)
-        influence = may_act(self._proofs.facts(memory, whom), whom, now or self._clock(), self._rule)
-        return Shown(memory, fence.sanitised(memory.text), (), influence.may_act, influence.why)
+
+        def is_blocked(other: Memory) -> bool:
+            return bool(self.block_reason(other, panel))
+
+        settled = self._succession.settled(memory, whom, now or self._clock(), is_blocked)
+        fades_at = None if settled.merit.may_act else self._proofs.fades_at(memory)
+        text, influence = fence.sanitised(memory.text), settled.influence
+        return Shown(memory, text, (), influence.may_act, influence.why, settled.place, fades_at)
 
     def listed(self, *, after: int = 0, limit: int | None = None, whom: ForWhom = ANYBODY) -> list[Shown]:
-        """Memories in the order in which they were stored; expired ones are left out."""
+        """Memories in the order in which they were stored; what has expired or was replaced is left out."""
         now, panel = self._clock(), self._panel.current()
         memories = map(memory_from, self._ledger.all("memories", after=after, limit=limit))
-        return [self.shown(memory, now, panel, whom) for memory in memories if not is_expired(memory, now)]
+        shown = (self.shown(memory, now, panel, whom) for memory in memories if not is_expired(memory, now))
+        return [one for one in shown if not one.is_over(now)]
 
     def block_reason(self, memory: Memory, panel: Panel | None = None) -> tuple[str, ...]:
         """The rule ids that block a memory now; what today's screens already passed at writing is not run again."""
@@ -135,8 +165,16 @@ def is_hearsay(memory: Memory) -> bool:
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:
-    """Whether the memory's shelf life has run out."""
-    return memory.expires_at is not None and memory.expires_at <= now
+    """Whether the memory has expired, as whoever wrote it wished."""
+    return _is_past(memory.expires_at, now)
+
+
+def _is_past(moment: datetime | None, now: datetime) -> bool:
+    return moment is not None and moment <= now
+
+
+def _text(moment: datetime | None) -> str | None:
+    return utc_text(moment) if moment else None
 
 
 def _safe(value: Any) -> Any:

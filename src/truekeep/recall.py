@@ -11,10 +11,11 @@ from typing import Any
 from truekeep.catalog import Catalog
 from truekeep.config import Settings
 from truekeep.influence import Reader as ForWhom
-from truekeep.reading import ANYBODY, Reader, Shown, is_expired
+from truekeep.reading import Reader, Shown
 from truekeep.search import Hit
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
+from truekeep.succession import ANYBODY
 from truekeep.types import Memory, Recalled, Standing
 
 _PAGE = 16
@@ -142,7 +143,7 @@ class Recaller:
             shown = self._reader.shown(copy, query.now, whom=query.whom)
             if shown.may_act:
                 return shown
-            if first is None or is_expired(first.memory, query.now):
+            if first is None or first.is_over(query.now):
                 first = shown
         return first
 
@@ -192,7 +193,9 @@ class _FloodCap:
 
 def _withheld(query: Query, proposal: _Proposal) -> str | None:
     shown = proposal.shown
-    if is_expired(shown.memory, query.now):
+    if shown.retired_by:
+        return "superseded"
+    if shown.is_over(query.now):
         return "expired"
     if query.influence_only and not shown.may_act:
         return "blocked" if shown.blocked else "may_not_act"
@@ -219,4 +222,7 @@ def _recalled(proposal: _Proposal) -> Recalled:
         as_of=memory.as_of,
         memory=memory,
         explain=dict(proposal.explain),
+        contests=shown.place.contests,
+        retired_by=shown.retired_by,
+        valid_until=shown.valid_until,
     )

@@ -10,10 +10,10 @@ from typing import Any
 from truekeep import fence
 from truekeep.candidate import checked_moment, checked_text
 from truekeep.errors import InvalidRequest, UnknownId
-from truekeep.gate import Gate, retire
+from truekeep.gate import Gate
 from truekeep.origin import person_name
 from truekeep.stores.ledger import Entry, Ledger, Sealed
-from truekeep.stores.records import item_body, item_from, memory_from, tombstone_body, tombstone_from
+from truekeep.stores.records import item_body, item_from, tombstone_body, tombstone_from
 from truekeep.types import Approval, Decision, Item, Memory, Tombstone, Verdict, utc_text
 
 STATES = ("open", "approved", "rejected", "expired")
@@ -52,7 +52,8 @@ class Review:
     ) -> Verdict:
         """Let an item in. The approval names who and why, and may be limited in time, purpose or to informing.
 
-        Approving a proposed deletion deletes; approving a memory in doubt leaves it as it is.
+        Approving a proposed deletion deletes; approving a memory in doubt leaves it as it is; approving one that
+        contests another lets it take the other's place.
         """
         approval = Approval(
             by=person_name(by),
@@ -66,7 +67,7 @@ class Review:
             sealed, item = self._open_item(item_id)
             approval = replace(approval, rules=tuple(dict.fromkeys(finding.rule_id for finding in item.findings)))
             if item.kind == "deletion":
-                self._delete(entry, item)
+                self._delete(entry, item.target or "", by)
                 verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=item.target, item_id=item.id)
             elif item.kind == "doubt":
                 verdict = Verdict(Decision.ACCEPT, "kept", "Kept.", memory_id=item.target, item_id=item.id)
@@ -89,15 +90,16 @@ class Review:
     def reject(self, item_id: str, *, by: str, reason: str) -> None:
         """Turn an item down. Its claim leaves a tombstone: planting it again is refused without asking twice.
 
-        Rejecting a proposed deletion keeps the memory; rejecting a memory in doubt takes it out of the keep.
+        Rejecting a proposed deletion keeps the memory; rejecting a memory in doubt, or one that contests another, takes
+        it out of the keep.
         """
         person_name(by)
         checked_text(reason, _REASON_CAP)
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
             self._settle(entry, sealed, replace(item, state="rejected", decided_by=by, decided_reason=reason))
-            if item.kind == "doubt":
-                self._delete(entry, item)
+            if item.kind in ("doubt", "contest"):
+                self._delete(entry, item.memory.id, by)
             if item.kind != "deletion":
                 self.bury(entry, item.memory, by, reason)
             entry.event("review.rejected", item=item.id, by=by, reason=reason)
@@ -145,19 +147,11 @@ class Review:
     def _settle(self, entry: Entry, sealed: Sealed, settled: Item) -> None:
         entry.replace("queue", sealed.row, item_body(replace(settled, decided_at=self._clock())))
 
-    def _delete(self, entry: Entry, item: Item) -> None:
-        sealed = self._ledger.get("memories", item.target or "")
+    def _delete(self, entry: Entry, memory_id: str, by: str) -> None:
+        sealed = self._ledger.get("memories", memory_id)
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
-        delete(entry, sealed)
-
-
-def delete(entry: Entry, sealed: Sealed) -> None:
-    """Take a memory out of the keep, inside the caller's transaction. What was ours goes to history."""
-    memory = memory_from(sealed)
-    if sealed.verified:
-        retire(entry, memory, "deleted")
-    entry.remove("memories", sealed.row)
+        self._gate.remove(entry, sealed, by=by)
 
 
 def item_as_dict(item: Item) -> dict[str, Any]:
@@ -175,6 +169,7 @@ def item_as_dict(item: Item) -> dict[str, Any]:
         "created_at": utc_text(item.created_at),
         "expires_at": utc_text(item.expires_at),
         "target": item.target,
+        "contests": list(item.contests),
         "decided_by": item.decided_by,
         "decided_reason": item.decided_reason,
         "decided_at": utc_text(item.decided_at) if item.decided_at else None,

@@ -178,8 +178,23 @@ class Memory:
     approval: Approval | None = None
     screened: str = ""
     """The digest of the screens that found nothing in this text when it was written."""
+    valid_from: datetime | None = None
+    """Since when it holds, where its text says so; otherwise that is ``as_of``."""
+    valid_until: datetime | None = None
+    """From when on it no longer holds, where its text says so."""
+    claim: str = ""
+    """The keyed digest of what it states; nothing for a text about nobody."""
+    keys: tuple[str, ...] = ()
+    """The keyed digests of the questions it answers."""
+    order: int = 0
+    """The number of the event with which it was written."""
     seq: int = 0
     verified: bool = True
+
+    @property
+    def begins(self) -> datetime:
+        """Since when it holds."""
+        return self.valid_from or self.as_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +211,8 @@ class Item:
     created_at: datetime
     expires_at: datetime
     target: str | None = None
+    contests: tuple[str, ...] = ()
+    """Memories that it contradicts."""
     decided_by: str | None = None
     decided_reason: str | None = None
     decided_at: datetime | None = None
@@ -271,6 +288,12 @@ class Recalled:
     memory: Memory
     explain: Mapping[str, float] = field(default_factory=lambda: _EMPTY)
     """What each signal added to the score, if that was asked for."""
+    contests: tuple[str, ...] = ()
+    """Older memories that it contradicts without having replaced them."""
+    retired_by: str | None = None
+    """The newer memory that replaced it; only an answer about the past holds such hits."""
+    valid_until: datetime | None = None
+    """From when on it no longer holds: because its text says so, or because something newer does."""
 
 
 @dataclass(frozen=True, slots=True)

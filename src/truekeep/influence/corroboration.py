@@ -2,7 +2,8 @@
 
 A witness is a statement of the claim that stands as ENROLLED for the reader, comes from a named principal
 other than the agent, and repeats no value that the keep first met as hearsay. Two witnesses are independent
-when their principals differ and no ancestor is common to both. Statements that do not qualify are left out
+when their principals differ, no ancestor is common to both, and the later one spoke before the earlier one's shelf
+life was over: what has faded is nobody's witness. Statements that do not qualify are left out
 before anything is counted, so adding them changes nothing, and a summary of two witnesses does not tie them
 together.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import combinations
 
 from truekeep.types import Standing
@@ -37,6 +39,9 @@ class Statement:
     ancestors: frozenset[str] = frozenset()
     repeats_hearsay: bool = False
     is_active: bool = True
+    said_at: datetime | None = None
+    fades_at: datetime | None = None
+    """When the statement expires unless it is corroborated by then."""
 
     @property
     def lineage(self) -> frozenset[str]:
@@ -97,6 +102,14 @@ def _independent(witnesses: list[Statement]) -> tuple[str, ...]:
     """The principals of some independent pair. The search is exact, so more statements never hide a pair."""
     distinct = {(w.principal, w.lineage): w for w in witnesses}
     for a, b in combinations(distinct.values(), 2):
-        if a.principal != b.principal and a.lineage.isdisjoint(b.lineage):
+        if a.principal != b.principal and a.lineage.isdisjoint(b.lineage) and _met(a, b):
             return tuple(sorted((str(a.principal), str(b.principal))))
     return tuple(str(witness.principal) for witness in witnesses[:1])
+
+
+def _met(a: Statement, b: Statement) -> bool:
+    """Whether the later one spoke while the earlier one still counted."""
+    if a.said_at is None or b.said_at is None:
+        return True
+    first, second = (a, b) if a.said_at <= b.said_at else (b, a)
+    return first.fades_at is None or second.said_at is None or second.said_at < first.fades_at

@@ -15,6 +15,9 @@ TABLES = (
     "history",
     "queue",
     "tombstones",
+    "answers",
+    "rivals",
+    "derived",
     "snapshots",
     "sessions",
     "observations",
@@ -30,7 +33,20 @@ TABLES = (
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
 
-RESTRICTING = frozenset({"tombstones", "sessions", "observations", "marks", "tickets", "credits", "channels"})
+RESTRICTING = frozenset(
+    {
+        "tombstones",
+        "answers",
+        "rivals",
+        "derived",
+        "sessions",
+        "observations",
+        "marks",
+        "tickets",
+        "credits",
+        "channels",
+    }
+)
 """Tables in which a row that is lost would allow something: one that was altered there is as good as missing."""
 
 CARDED = ("memories",)
@@ -95,8 +111,8 @@ class Backend(Protocol):
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place."""
 
-    def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
-        """Rows with exactly that tag, in order of place."""
+    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Row]:
+        """Rows with exactly that tag, in order of place; ``newest`` begins at the last place."""
 
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows, or how many with that tag."""

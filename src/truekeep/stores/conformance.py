@@ -108,6 +108,7 @@ class BackendConformance(ABC):
                     backend.insert("queue", Row(seq, f"rev_{seq}", tag, "{}", bytes(32)))
             assert backend.count("queue", "open:web:a") == 2
             assert [row.seq for row in backend.tagged("queue", "open:web:a", 10)] == [1, 2]
+            assert [row.seq for row in backend.tagged("queue", "open:web:a", 1, newest=True)] == [2]
             assert backend.count("queue") == 4
 
     def test_events_are_read_in_order(self, tmp_path: Path) -> None:

@@ -144,6 +144,9 @@ class Ledger:
         """A consistent view over several reads, checked against what other processes did meanwhile."""
         with self._lock:
             self._require_open()
+            if self._depth:
+                yield  # inside a view already, or inside a transaction
+                return
             with self._backend.reading(), self._nested():
                 yield
 
@@ -204,11 +207,22 @@ class Ledger:
                 elif self._seal.holds(table, row):
                     yield row._replace(card=None)
 
-    def tagged(self, table: str, tag: str, limit: int) -> list[Sealed]:
-        """Rows with exactly that tag."""
+    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Sealed]:
+        """Rows with exactly that tag; ``newest`` begins at the last place."""
         with self.reading():
-            rows = self._backend.tagged(table, tag, limit)
+            if self._is_empty(table):
+                return []
+            rows = self._backend.tagged(table, tag, limit, newest=newest)
             return [self._sealed(table, row) for row in rows if self._counts(table, row)]
+
+    def is_empty(self, table: str) -> bool:
+        """Whether this keep has no row in a table; costs no look at the table."""
+        with self.reading():
+            return self._is_empty(table)
+
+    def _is_empty(self, table: str) -> bool:
+        is_new = self._entry is not None and self._entry.has_touched(table)
+        return table in RESTRICTING and not self._expected[table] and not is_new
 
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows there are, or how many with that tag."""
@@ -350,10 +364,16 @@ class Entry:
         self._expected = expected
         self._at = at
         self._macs: dict[tuple[str, int], bytes | None] = {}
+        self._tables: set[str] = set()
         self._touched: list[Touched] = []
         self.tip = Tip(tip.seal, tip.head, tip.total)
         self.events: list[EventRow] = []
         self.changed: list[Touched] = []
+
+    @property
+    def number(self) -> int:
+        """The number that the next event will have."""
+        return self.tip.head.seq + 1
 
     def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "", *, card: bytes | None = None) -> int:
         """Add a row at the next place; returns its place."""
@@ -420,12 +440,17 @@ class Entry:
         if mac is not None:
             self.tip.total -= self._seal.term(mac)
 
+    def has_touched(self, table: str) -> bool:
+        """Whether a row of that table was written or removed."""
+        return table in self._tables
+
     def known(self, table: str, seq: int) -> bytes | None:
         """The MAC of what this keep has at that place, this transaction included."""
         return self._macs.get((table, seq), self._expected[table].get(seq))
 
     def _touch(self, table: str, seq: int, mac: bytes | None) -> None:
         self._macs[table, seq] = mac
+        self._tables.add(table)
         self._touched.append((table, seq, mac.hex() if mac else None))
 
 

@@ -64,6 +64,14 @@ def memory_body(memory: Memory) -> dict[str, Any]:
         body["metadata"] = dict(memory.metadata)
     if memory.expires_at:
         body["expires_at"] = utc_text(memory.expires_at)
+    if memory.valid_from:
+        body["valid_from"] = utc_text(memory.valid_from)
+    if memory.valid_until:
+        body["valid_until"] = utc_text(memory.valid_until)
+    if memory.claim:
+        body |= {"claim": memory.claim, "keys": list(memory.keys)}
+    if memory.order:
+        body["order"] = memory.order
     if memory.approval:
         body["approval"] = _approval_body(memory.approval)
     return body
@@ -90,6 +98,7 @@ def item_body(item: Item) -> dict[str, Any]:
         "created_at": utc_text(item.created_at),
         "expires_at": utc_text(item.expires_at),
         "target": item.target,
+        "contests": list(item.contests),
         "decided_by": item.decided_by,
         "decided_reason": item.decided_reason,
         "decided_at": _text(item.decided_at),
@@ -112,6 +121,7 @@ def item_from(sealed: Sealed) -> Item | None:
         created_at=utc_moment(body["created_at"]),
         expires_at=utc_moment(body["expires_at"]),
         target=body["target"],
+        contests=tuple(body["contests"]),
         decided_by=body["decided_by"],
         decided_reason=body["decided_reason"],
         decided_at=_moment(body["decided_at"]),
@@ -181,6 +191,11 @@ def _memory(body: dict[str, Any], row_id: str, seq: int) -> Memory:
         version=body["version"],
         approval=_approval(body.get("approval")),
         screened=body["screened"],
+        valid_from=_moment(body.get("valid_from")),
+        valid_until=_moment(body.get("valid_until")),
+        claim=body.get("claim", ""),
+        keys=tuple(body.get("keys", ())),
+        order=body.get("order", 0),
         seq=seq,
     )
 

@@ -174,9 +174,10 @@ class SqliteBackend:
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
         return map(_as_row, self._found(_SQL[table]["card_rows" if cards else "rows"], bounds))
 
-    def tagged(self, table: str, tag: str, limit: int) -> list[Row]:
+    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Row]:
         """Rows with exactly that tag."""
-        return list(map(_as_row, self._found(_SQL[table]["tagged"], (tag, limit))))
+        find = _SQL[table]["newest_tagged" if newest else "tagged"]
+        return list(map(_as_row, self._found(find, (tag, limit))))
 
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows there are."""
@@ -265,6 +266,7 @@ def _statements(table: str) -> dict[str, str]:
         "rows": f"{row} WHERE seq > ? ORDER BY seq LIMIT ?",
         "card_rows": f"{whole} WHERE seq > ? ORDER BY seq LIMIT ?",
         "tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq LIMIT ?",
+        "newest_tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq DESC LIMIT ?",
         "entries": f"SELECT count(*) FROM {table} INDEXED BY sqlite_autoindex_{table}_1",  # noqa: S608
         "check": f"PRAGMA integrity_check({table})",
         "reindex": f"REINDEX {table}",

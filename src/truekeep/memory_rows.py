@@ -1,0 +1,67 @@
+"""The hand that writes memories' rows, with everything that goes with them. Only the gate uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from truekeep.catalog import Catalog
+from truekeep.errors import UnknownId
+from truekeep.rivals import Rivals
+from truekeep.statements import tag
+from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.records import memory_body, memory_from
+from truekeep.types import Memory, utc_text
+
+CHANGED, DELETED = "changed", "deleted"
+
+Vector = Any
+"""A vector as the embedder made it; it is only handed on."""
+
+
+class MemoryRows:
+    """Stores, replaces and removes the memories of one keep, inside the caller's transaction."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, rivals: Rivals) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._rivals = rivals
+
+    def store(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        """Add a memory, and tell it and its rivals about each other."""
+        ordered = replace(memory, order=entry.number)
+        card = self._catalog.card(ordered, vector)
+        stored = replace(ordered, seq=entry.put("memories", memory.id, memory_body(ordered), tag(ordered), card=card))
+        self._rivals.file(entry, stored, related)
+        return stored
+
+    def replace(
+        self, entry: Entry, target: Memory, memory: Memory, vector: Vector | None, related: Iterable[Memory]
+    ) -> Memory:
+        """Put new content in the place of a memory; the old version goes to history."""
+        sealed = self._ledger.get("memories", target.id)
+        if sealed is None:
+            raise UnknownId("The memory that was to be changed is gone.")
+        newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq, order=entry.number)
+        self._rivals.withdraw(entry, target)
+        keep_version(entry, target, CHANGED, newer.begins)
+        card = self._catalog.card(newer, vector)
+        entry.replace("memories", sealed.row, memory_body(newer), tag(newer), card=card)
+        self._rivals.file(entry, newer, related)
+        return newer
+
+    def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime) -> None:
+        """Take a memory out of the keep. What was ours goes to history."""
+        memory = memory_from(sealed)
+        if sealed.verified:
+            self._rivals.withdraw(entry, memory)
+            keep_version(entry, memory, why, now)
+        entry.remove("memories", sealed.row)
+
+
+def keep_version(entry: Entry, memory: Memory, why: str, until: datetime) -> None:
+    """Keep the version that is about to go, with the end of its time, so that it can be brought back."""
+    body = memory_body(memory) | {"retired": why, "until": utc_text(until), "seq": memory.seq}
+    entry.put("history", f"{memory.id}.{memory.version}", body, tag=memory.id)

@@ -1,0 +1,303 @@
+"""Rivals: claims that answer one question differently. Found by an exact key when one is written, never by a scan.
+
+A question that is answered in two ways gets a sealed row: which claims contradict each other, and the latest
+statements of each by every source. Reading goes by that row and compares no texts. A source that says much crowds out
+only itself, and hearsay is listed where it finds its own place, never where it could change another's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from truekeep.influence import outdated
+from truekeep.statements import APPROVED, PROVABLE, claim_in, label
+from truekeep.stores.audit import Touched
+from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.records import memory_from
+from truekeep.types import Memory, Standing, utc_moment, utc_text
+
+_WINDOW = 32
+_WIDE_WINDOW = 128
+"""How many of the newest statements are looked at, and how many where several sources share a label."""
+_CONTESTED_WINDOW = 8
+"""Where a row lists the claims already, only what came in beside them is looked for."""
+_CLAIMS_OF_ONE = 4
+_STATEMENTS_OF_ONE = 2
+_MOST_HEARSAY = 8
+_CONCERNED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A statement that a memory cannot stand beside."""
+
+    rival: str
+    version: int
+    by: str
+    is_newer: bool
+    since: datetime
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One memory that states a claim, as the row of its question lists it."""
+
+    memory: str
+    version: int
+    by: str
+    when: tuple[str, int]
+    since: str
+
+
+@dataclass(slots=True)
+class Contest:
+    """One question's row: statements by claim, and for two claims which of them the other outdates as a whole."""
+
+    said: dict[str, list[Statement]] = field(default_factory=dict)
+    outdates: dict[str, dict[str, bool]] = field(default_factory=dict)
+    """By claim, the claims that outdate it, and whether as a whole."""
+    hearsay: list[str] = field(default_factory=list)
+    let_go: int = 0
+    """Claims that were written before this were listed once and are no longer; they are compared by their texts."""
+
+
+class Rivals:
+    """Finds, writes down and reads back the rivals of one keep's memories."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._contested: set[str] | None = None
+        """Questions that may have more than one answer; all others have one."""
+        self._dirty: set[int] = set()
+        ledger.watch(self._note)
+
+    def of(self, memory: Memory) -> list[Link]:
+        """The statements that a memory cannot stand beside."""
+        contested = self._questions()
+        found = [self._contest(key) for key in memory.keys if key in contested]
+        links = (link for contest in found if contest for link in self._links(memory, contest))
+        return list({link.rival: link for link in links}.values())
+
+    def related(self, memory: Memory) -> list[Memory]:
+        """The newest memories that answer a question of this one, the same or differently; a bounded number."""
+        found: dict[str, Memory] = {}
+        contested = self._questions()
+        for key in memory.keys:
+            for name in (*PROVABLE, Standing.HEARSAY.label):
+                if name == Standing.HEARSAY.label and _is_hearsay(memory):
+                    continue
+                several = name == Standing.ENROLLED.label or memory.origin.principal is not None
+                window = _CONTESTED_WINDOW if key in contested else _WIDE_WINDOW if several else _WINDOW
+                for other in self._answering(f"{name}:{key}", window):
+                    found.setdefault(other.id, other)
+        found.pop(memory.id, None)
+        return list(found.values())
+
+    def concerned(self, memory: Memory, related: Iterable[Memory]) -> set[str]:
+        """Whose place a memory can change: those listed under its questions, and the few that state the same or could
+        be the first to contradict it.
+        """
+        contested = self._questions()
+        contests = [contest for key in memory.keys if key in contested and (contest := self._contest(key))]
+        names = {one.memory for contest in contests for said in contest.said.values() for one in said[-_CONCERNED:]}
+        same = [one.id for one in related if one.claim == memory.claim][:_CONCERNED]
+        first = [one.id for one in related if one.claim != memory.claim][:_CONCERNED] if not contests else []
+        return {*names, *same, *first}
+
+    def contradicted(self, memory: Memory) -> tuple[str, ...]:
+        """The older memories above hearsay that one which is not stored would outdate."""
+        elders = (other for other in self.related(memory) if not _is_hearsay(other) and other.as_of <= memory.as_of)
+        return tuple(elder.id for elder in elders if outdated(claim_in(elder), claim_in(memory)))
+
+    def file(self, entry: Entry, memory: Memory, related: Iterable[Memory]) -> None:
+        """Write down what a memory answers and whom it contradicts, inside the writer's transaction."""
+        for number, key in enumerate(memory.keys[1:], 1):
+            entry.put("answers", f"{memory.id}/{number}", {"v": 1, "memory": memory.id}, f"{label(memory)}:{key}")
+        others = [other for other in related if other.id != memory.id and other.claim != memory.claim]
+        for key in memory.keys:
+            self._enter(entry, key, memory, [other for other in others if key in other.keys])
+
+    def withdraw(self, entry: Entry, memory: Memory) -> None:
+        """Forget what a memory answers, before it is changed or taken away."""
+        for number in range(1, len(memory.keys)):
+            if (answer := self._ledger.get("answers", f"{memory.id}/{number}")) is not None:
+                entry.remove("answers", answer.row)
+        for key in memory.keys:
+            sealed = self._ledger.get("rivals", key) if key in self._questions() else None
+            if sealed is not None:
+                self._write(entry, key, sealed, self._without(_read(sealed), key, memory))
+
+    def _without(self, contest: Contest, key: str, memory: Memory) -> Contest:
+        """The row without one statement; another one of the same claim moves up."""
+        said = contest.said.pop(memory.claim, [])
+        again = self._answering(f"{label(memory)}:{key}", _WIDE_WINDOW)
+        others = [other for other in again if other.claim == memory.claim and other.id != memory.id]
+        for one in others if any(one.memory == memory.id for one in said) else ():
+            _list(contest, one)
+        listed = contest.said.setdefault(memory.claim, [])
+        listed += [one for one in said if one.memory not in {memory.id, *(known.memory for known in listed)}]
+        _bound(contest)
+        return contest
+
+    def _write(self, entry: Entry, key: str, sealed: Sealed | None, contest: Contest) -> None:
+        if sealed is None:
+            entry.put("rivals", key, _body(contest))
+            self._questions().add(key)
+        elif contest.outdates:
+            entry.replace("rivals", sealed.row, _body(contest))
+        else:
+            entry.remove("rivals", sealed.row)
+
+    def _answering(self, tag: str, window: int) -> Iterator[Memory]:
+        rows = self._ledger.tagged("memories", tag, window, newest=True)
+        for answer in self._ledger.tagged("answers", tag, window, newest=True):
+            sealed = self._ledger.get("memories", json.loads(answer.row.body)["memory"])
+            rows += [sealed] if sealed is not None else []
+        return (memory_from(sealed) for sealed in rows if sealed.verified)
+
+    def _enter(self, entry: Entry, key: str, memory: Memory, others: Sequence[Memory]) -> None:
+        """List a memory, and those it contradicts, in the row of a question, if it has one or needs one."""
+        sealed = self._ledger.get("rivals", key) if key in self._questions() else None
+        contest = _read(sealed) if sealed else Contest()
+        for other in _one_of_each([*self._listed(contest), *others], contest, memory.claim):
+            _compare(contest, memory, other)
+        if memory.claim in contest.outdates:
+            for one in (*(other for other in others if other.claim in contest.outdates[memory.claim]), memory):
+                _list(contest, one)
+            _bound(contest)
+            self._write(entry, key, sealed, contest)
+
+    def _listed(self, contest: Contest) -> Iterator[Memory]:
+        """One memory for each claim that is listed."""
+        for said in contest.said.values():
+            sealed = self._ledger.get("memories", said[-1].memory) if said else None
+            if sealed is not None and sealed.verified:
+                yield memory_from(sealed)
+
+    def _contest(self, key: str) -> Contest | None:
+        sealed = self._ledger.get("rivals", key)
+        return _read(sealed) if sealed else None
+
+    def _links(self, memory: Memory, contest: Contest) -> Iterator[Link]:
+        outdates = contest.outdates.get(memory.claim)
+        if outdates is None:
+            outdates = self._compared_anew(memory, contest) if memory.order <= contest.let_go else {}
+        for claim, is_whole in outdates.items():
+            for one in contest.said.get(claim, ()):
+                is_newer = one.when > _when(memory)
+                yield Link(one.memory, one.version, one.by, is_newer, utc_moment(one.since), is_whole)
+
+    def _compared_anew(self, memory: Memory, contest: Contest) -> dict[str, bool]:
+        """A claim that many newer ones have crowded out of its row is compared with them by its text."""
+        if _is_hearsay(memory):
+            return {}
+        mine = claim_in(memory)
+        compared = ((other.claim, outdated(mine, claim_in(other))) for other in self._listed(contest))
+        return {claim: len(parts) == len(mine.clauses) for claim, parts in compared if parts}
+
+    def _questions(self) -> set[str]:
+        if self._contested is None or self._dirty:
+            # The ledger's lock keeps writers away meanwhile, so that nothing is noted and then forgotten.
+            with self._ledger.reading():
+                places = None if self._contested is None else sorted(self._dirty)
+                rows = self._ledger.all("rivals") if places is None else self._ledger.at("rivals", places).values()
+                self._contested = (self._contested or set()) | {sealed.row.id for sealed in rows}
+                self._dirty.clear()
+        return self._contested
+
+    def _note(self, changed: Sequence[Touched]) -> None:
+        self._dirty |= {seq for table, seq, mac in changed if table == "rivals" and mac}
+
+
+def _compare(contest: Contest, memory: Memory, other: Memory) -> None:
+    mine, theirs = claim_in(memory), claim_in(other)
+    if parts := outdated(theirs, mine):
+        contest.outdates.setdefault(other.claim, {})[memory.claim] = len(parts) == len(theirs.clauses)
+        contest.outdates.setdefault(memory.claim, {})[other.claim] = len(outdated(mine, theirs)) == len(mine.clauses)
+
+
+def _one_of_each(others: Iterable[Memory], contest: Contest, claim: str) -> list[Memory]:
+    """One statement of each other claim that is not known to contradict this one already."""
+    known = {claim, *contest.outdates.get(claim, ())}
+    return list({other.claim: other for other in others if other.claim not in known}.values())
+
+
+def _list(contest: Contest, memory: Memory) -> None:
+    if _is_hearsay(memory):
+        if memory.claim not in contest.hearsay:
+            contest.hearsay.append(memory.claim)
+        return
+    said = contest.said.setdefault(memory.claim, [])
+    said[:] = [one for one in said if one.memory != memory.id]
+    by = APPROVED if memory.approval else memory.origin.principal or memory.origin.channel
+    said.append(Statement(memory.id, memory.version, by, _when(memory), utc_text(memory.begins)))
+    said.sort(key=lambda one: one.when)
+    spare = [one for one in said if one.by == by][1:-_STATEMENTS_OF_ONE]
+    said[:] = [one for one in said if one not in spare]
+
+
+def _bound(contest: Contest) -> None:
+    """Keep the latest claims of every source; hearsay has a share of its own."""
+    kept: set[str] = set()
+    for by in {one.by for said in contest.said.values() for one in said}:
+        latest = [
+            (max(one.when for one in said if one.by == by), claim)
+            for claim, said in contest.said.items()
+            if any(one.by == by for one in said)
+        ]
+        kept |= {claim for _, claim in sorted(latest)[-_CLAIMS_OF_ONE:]}
+    for claim in [claim for claim, said in contest.said.items() if said and claim not in kept]:
+        contest.let_go = max(contest.let_go, *(one.when[1] for one in contest.said[claim]))
+        _forget(contest, claim)
+    contest.hearsay = [claim for claim in contest.hearsay if not contest.said.get(claim)]
+    while len(contest.hearsay) > _MOST_HEARSAY:
+        _forget(contest, contest.hearsay.pop(0))
+    for claim in [claim for claim, said in contest.said.items() if not said]:
+        if claim in contest.hearsay:
+            del contest.said[claim]
+        else:
+            _forget(contest, claim)
+
+
+def _forget(contest: Contest, claim: str) -> None:
+    contest.said.pop(claim, None)
+    contest.outdates.pop(claim, None)
+    for others in contest.outdates.values():
+        others.pop(claim, None)
+
+
+def _when(memory: Memory) -> tuple[str, int]:
+    """Which of two is the newer: the moment it is about, and at the same moment the order of writing."""
+    return utc_text(memory.as_of), memory.order
+
+
+def _is_hearsay(memory: Memory) -> bool:
+    return memory.standing is Standing.HEARSAY and memory.approval is None
+
+
+def _body(contest: Contest) -> dict[str, Any]:
+    said = {
+        claim: [[one.memory, one.version, one.by, *one.when, one.since] for one in listed]
+        for claim, listed in contest.said.items()
+    }
+    return {"v": 1, "said": said, "outdates": contest.outdates, "hearsay": contest.hearsay, "let_go": contest.let_go}
+
+
+def _read(sealed: Sealed) -> Contest:
+    body = json.loads(sealed.row.body)
+    said = {
+        claim: [
+            Statement(memory, version, by, (as_of, order), since) for memory, version, by, as_of, order, since in one
+        ]
+        for claim, one in body["said"].items()
+    }
+    return Contest(said, body["outdates"], body["hearsay"], body["let_go"])
+
+
+def _statement(memory: str, version: int, by: str, as_of: str, order: int, since: str) -> Statement:
+    return Statement(memory, version, by, (as_of, order), since)
