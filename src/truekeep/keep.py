@@ -16,6 +16,7 @@ from truekeep.catalog import Catalog
 from truekeep.channels import Channels
 from truekeep.config import Paths, Settings
 from truekeep.credit import CreditBook
+from truekeep.custody import Custody
 from truekeep.distil import Distilled, Distiller
 from truekeep.embed import Embedder, by_name
 from truekeep.errors import InvalidRequest, UnknownId
@@ -28,6 +29,7 @@ from truekeep.extraction import Extractions
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
 from truekeep.holding import Holding
+from truekeep.incident import Incident, IncidentKit, Report, Source
 from truekeep.influence import InfluencePolicy, Shelf
 from truekeep.influence import Reader as ForWhom
 from truekeep.intake import Fields, Intake
@@ -55,6 +57,9 @@ from truekeep.talks import Talks
 from truekeep.transcripts import Transcripts
 from truekeep.types import MEMBER, Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict, utc_text
 from truekeep.working import Working
+
+OPERATOR, NOT_GIVEN = "operator", "not given"
+"""Who took something back, and why, where the host program does not say."""
 
 
 def now() -> datetime:
@@ -92,14 +97,17 @@ class Keep:
         self._intake = Intake(
             settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
         )
+        memory_rows = MemoryRows(ledger, catalog, rivals)
+        settlement = Settlement(ledger, succession, rivals, clock)
+        holding = Holding(ledger, settings, clock)
         self._gate = Gate(
             ledger,
             catalog,
-            MemoryRows(ledger, catalog, rivals),
+            memory_rows,
             statements,
             self._proofs,
-            Settlement(ledger, succession, rivals, clock),
-            Holding(ledger, settings, clock),
+            settlement,
+            holding,
             with_judge(panel, settings),
             policy,
             clock,
@@ -108,6 +116,8 @@ class Keep:
         self._recaller = Recaller(ledger, catalog, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
+        custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
+        self._kit = IncidentKit(ledger, custody, self._reader, self._exposures, self.actions.tickets, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
         self.review = Review(ledger, self._gate, clock)
         self.audit = Audit(ledger)
@@ -270,6 +280,50 @@ class Keep:
     def credit(self, run: str, outcome: str, *, via: str) -> dict[str, Any]:
         """Say how a run ended. It counts for the memories whose values are in the run's redeemed tickets."""
         return self._credits.record(run, outcome, self.channels.get(via))
+
+    # Looking back and taking back
+
+    def trace(self, memory_id: str) -> Report:
+        """Where a memory came from, what came of it, who saw it, and what was decided about it."""
+        return self._kit.trace(memory_id)
+
+    def exposures(self, memory_id: str) -> list[dict[str, Any]]:
+        """Which sessions were shown a memory, and which actions it was matched in."""
+        return self._kit.exposures(memory_id)
+
+    def blame(self, run: str) -> Report:
+        """From a run's actions back to the memories in them, and to where those came from."""
+        return self._kit.blame(run)
+
+    def revoke(
+        self,
+        *,
+        principal: str | None = None,
+        channel: str | None = None,
+        session: str | None = None,
+        prompt: str | None = None,
+        since: datetime | None = None,
+        dry_run: bool = False,
+        by: str = OPERATOR,
+        reason: str = NOT_GIVEN,
+    ) -> Report:
+        """Take back what came from a source and all that was derived from it; ``dry_run`` only says what that does."""
+        source = Source.checked(principal, channel, session, prompt, since)
+        return self._kit.revoke(source, by=by, reason=reason, dry_run=dry_run)
+
+    def rewind(
+        self, to: datetime | int, *, dry_run: bool = False, by: str = OPERATOR, reason: str = NOT_GIVEN
+    ) -> Report:
+        """Put the memories back to what they were at a moment or after an audit event; ``dry_run`` only says how."""
+        return self._kit.rewind(to, by=by, reason=reason, dry_run=dry_run)
+
+    def undo(self, incident: str, *, by: str = OPERATOR, reason: str = NOT_GIVEN) -> Incident:
+        """Take a revocation or a rewind back."""
+        return self._kit.undo(incident, by=by, reason=reason)
+
+    def incidents(self) -> list[Incident]:
+        """Every revocation and rewind, oldest first."""
+        return self._kit.listed()
 
     # Handles
 

@@ -52,6 +52,15 @@ class MemoryRows:
         self._rivals.file(entry, newer, related)
         return newer
 
+    def take_from_history(
+        self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]
+    ) -> Memory:
+        """Put a version from history back; it is no longer history then."""
+        sealed = self._ledger.get("history", f"{memory.id}.{memory.version}")
+        if sealed is not None:
+            entry.remove("history", sealed.row)
+        return self.store(entry, memory, vector, related)
+
     def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime) -> None:
         """Take a memory out of the keep. What was ours goes to history."""
         memory = memory_from(sealed)
@@ -64,4 +73,6 @@ class MemoryRows:
 def keep_version(entry: Entry, memory: Memory, why: str, until: datetime) -> None:
     """Keep the version that is about to go, with the end of its time, so that it can be brought back."""
     body = memory_body(memory) | {"retired": why, "until": utc_text(until), "seq": memory.seq}
+    if (mac := entry.known("memories", memory.seq)) is not None:
+        body["mac"] = mac.hex()  # by which a rewind finds the version that stood there
     entry.put("history", f"{memory.id}.{memory.version}", body, tag=memory.id)

@@ -47,7 +47,8 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
 }
 NOT_WRITERS = {
     "Keep": {
-        "audit", "bind", "check_action", "close", "credit", "delete_memory",
+        "audit", "bind", "blame", "exposures", "incidents", "revoke", "rewind", "trace", "undo",
+        "check_action", "close", "credit", "delete_memory",
         "describe", "get_memories", "get_memory", "observe", "open",
         "recall", "reindex", "review", "session", "snapshot",
     },
@@ -80,4 +81,5 @@ def test_only_the_gate_puts_rows_into_the_memories() -> None:
     hands = {name for name, text in texts.items() if any(call in text for call in writing)}
     assert hands == {"memory_rows.py"}
     users = {name for name, text in texts.items() if "self._rows." in text and "MemoryRows" in text}
-    assert users == {"gate.py"}
+    # Custody only puts back, on a person's word, what the gate once let in and history kept.
+    assert users == {"gate.py", "custody.py"}

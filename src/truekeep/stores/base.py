@@ -28,6 +28,7 @@ TABLES = (
     "exposures",
     "working",
     "jobs",
+    "incidents",
     "prompts",
 )
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""

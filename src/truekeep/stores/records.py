@@ -29,7 +29,7 @@ from truekeep.types import (
     utc_text,
 )
 
-_ID = re.compile(r"(mem|rev|obs|exp|tkt)_[0-9a-f]{20}", re.ASCII)
+_ID = re.compile(r"(mem|rev|obs|exp|tkt|inc)_[0-9a-f]{20}", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

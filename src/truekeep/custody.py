@@ -1,0 +1,104 @@
+"""Custody: a person takes memories out of the keep and puts them back. Every version stays in history meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from truekeep.catalog import Catalog
+from truekeep.holding import Holding
+from truekeep.influence import same_claim
+from truekeep.memory_rows import MemoryRows
+from truekeep.policy import Ruling
+from truekeep.rivals import Rivals
+from truekeep.settlement import Settlement
+from truekeep.statements import claim_in
+from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.records import item_body, item_from, memory_from
+from truekeep.types import Decision, Memory
+
+REVOKED, REWOUND = "revoked", "rewound"
+Version = tuple[str, int]
+"""A memory's id and which version of it."""
+
+_REVOKED = Ruling(Decision.QUARANTINE, "source_revoked", "Its source, or something it was derived from, was revoked.")
+
+
+class Custody:
+    """Takes memories out and puts them back, inside the transaction of a person's decision."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalog: Catalog,
+        rows: MemoryRows,
+        rivals: Rivals,
+        settlement: Settlement,
+        holding: Holding,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._rows = rows
+        self._rivals = rivals
+        self._settlement = settlement
+        self._holding = holding
+        self._clock = clock
+
+    def quarantine(self, entry: Entry, memories: Sequence[Memory], incident: str) -> list[str]:
+        """Take memories out and let each wait for a person; gives the review items."""
+        items = []
+        for memory in memories:
+            sealed = self._ledger.get("memories", memory.id)
+            if sealed is not None:
+                self._take_out(entry, sealed, REVOKED, incident)
+                held = self._holding.put(entry, memory, _REVOKED, kind="revoked", tag=f"revoked:{incident}")
+                items.append(held.id)
+        return items
+
+    def exchange(self, entry: Entry, remove: Iterable[Sealed], restore: Iterable[Version], incident: str) -> None:
+        """Take some memories out and put versions from history in their place."""
+        for sealed in remove:
+            self._take_out(entry, sealed, REWOUND, incident)
+        for wanted in restore:
+            memory = self.version(wanted)
+            if memory is not None and self._ledger.get("memories", memory.id) is None:
+                self._put_back(entry, memory, incident)
+
+    def version(self, wanted: Version) -> Memory | None:
+        """A version from history, if it is there and verified."""
+        memory_id, number = wanted
+        sealed = self._ledger.get("history", f"{memory_id}.{number}")
+        if sealed is None or not sealed.verified:
+            return None
+        return replace(memory_from(sealed), id=memory_id, seq=0)
+
+    def stating_the_same(self, memory: Memory) -> list[Memory]:
+        """The other memories that state just the same claim."""
+        claim = claim_in(memory)
+        return [
+            other
+            for other in self._rivals.related(memory)
+            if other.id != memory.id and same_claim(claim_in(other), claim)
+        ]
+
+    def close_items(self, entry: Entry, items: Iterable[str]) -> None:
+        """Close review items that an undone incident had opened."""
+        for item_id in items:
+            sealed = self._ledger.get("queue", item_id)
+            item = item_from(sealed) if sealed else None
+            if sealed is not None and item is not None and item.state == "open":
+                entry.replace("queue", sealed.row, item_body(replace(item, state="expired")))
+
+    def _take_out(self, entry: Entry, sealed: Sealed, why: str, incident: str) -> None:
+        memory = memory_from(sealed)
+        with self._settlement.watching(entry, [memory] if sealed.verified else []):
+            self._rows.remove(entry, sealed, why, self._clock())
+            entry.event(f"memory.{why}", memory=memory.id, version=memory.version, incident=incident)
+
+    def _put_back(self, entry: Entry, memory: Memory, incident: str) -> None:
+        (vector,) = self._catalog.vectors([memory])
+        with self._settlement.watching(entry, [memory]) as related:
+            self._rows.take_from_history(entry, memory, vector, related)
+            entry.event("memory.restored", memory=memory.id, version=memory.version, incident=incident)

@@ -1,0 +1,91 @@
+"""The incident kit of a keep: trace, exposures and blame look back; revoke, rewind and undo take back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from truekeep.candidate import checked_text
+from truekeep.custody import Custody
+from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.exposures import Exposures
+from truekeep.incident import records
+from truekeep.incident.records import Incident
+from truekeep.incident.report import Report
+from truekeep.incident.revoke import Revoker
+from truekeep.incident.rewind import Rewinder
+from truekeep.incident.source import Source
+from truekeep.incident.trace import Tracer
+from truekeep.origin import person_name
+from truekeep.reading import Reader
+from truekeep.stores.ledger import Ledger
+from truekeep.tickets import Tickets
+
+_REASON_CAP = 2_000
+
+
+class IncidentKit:
+    """Looks back over one keep, and takes back. Only a person does the latter: each needs a name and a reason."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        custody: Custody,
+        reader: Reader,
+        exposures: Exposures,
+        tickets: Tickets,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._ledger = ledger
+        self._custody = custody
+        self._tracer = Tracer(ledger, reader, exposures, tickets)
+        self._revoker = Revoker(ledger, custody, reader, self._tracer, tickets, clock)
+        self._rewinder = Rewinder(ledger, custody, reader, clock)
+
+    def trace(self, memory_id: str) -> Report:
+        """Where a memory came from, what came of it, who saw it, and what was decided about it."""
+        return self._tracer.trace(memory_id)
+
+    def exposures(self, memory_id: str) -> list[dict[str, Any]]:
+        """Which sessions were shown a memory, and which actions it was matched in."""
+        return self._tracer.exposures(memory_id)
+
+    def blame(self, run: str) -> Report:
+        """From a run's actions back to the memories in them, and to where those came from."""
+        return self._tracer.blame(run)
+
+    def revoke(self, source: Source, *, by: str, reason: str, dry_run: bool) -> Report:
+        """Take back what came from a source and what was derived from it; a dry run says what that would do."""
+        return self._revoker.revoke(
+            source, by=person_name(by), reason=checked_text(reason, _REASON_CAP), dry_run=dry_run
+        )
+
+    def rewind(self, to: datetime | int, *, by: str, reason: str, dry_run: bool) -> Report:
+        """Put the memories back to what they were at a moment; a dry run says what that would change."""
+        checked_text(reason, _REASON_CAP)
+        return self._rewinder.rewind(to, by=person_name(by), reason=reason, dry_run=dry_run)
+
+    def undo(self, incident_id: str, *, by: str, reason: str) -> Incident:
+        """Take a revocation or a rewind back: what it removed returns, what it restored goes."""
+        person_name(by)
+        checked_text(reason, _REASON_CAP)
+        with self._ledger.writing() as entry:
+            found = records.find(self._ledger, incident_id)
+            if found is None:
+                raise UnknownId("No such incident.", hint="List them with 'truekeep incidents'.")
+            sealed, incident = found
+            if incident.undone_by is not None:
+                raise InvalidRequest("This incident was undone already.", code="already_undone")
+            current = (self._ledger.get("memories", memory_id) for memory_id, _ in incident.restored)
+            self._custody.exchange(entry, [one for one in current if one], incident.removed, incident.id)
+            self._custody.close_items(entry, incident.items)
+            undone = replace(incident, undone_by=by)
+            records.replace(entry, sealed, undone)
+            entry.event("incident.undone", incident=incident.id, by=by, reason=reason)
+        return undone
+
+    def listed(self) -> list[Incident]:
+        """Every revocation and rewind, oldest first."""
+        return records.listed(self._ledger)

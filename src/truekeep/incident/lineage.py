@@ -1,0 +1,77 @@
+"""Who is derived from whom: by the parents a memory names, and by what the agent had before it when it wrote."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from truekeep.exposures import Exposure
+from truekeep.origin import AGENT
+from truekeep.types import Memory, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The memories of a keep as a graph; ``seen`` says which sessions had which memory before them, and since when."""
+
+    memories: Mapping[str, Memory]
+    children: Mapping[str, frozenset[str]]
+    seen: Mapping[str, Mapping[str, datetime]]
+
+    @classmethod
+    def of(cls, memories: Iterable[Memory], exposures: Iterable[Exposure]) -> Lineage:
+        """The graph over these memories."""
+        known = {memory.id: memory for memory in memories}
+        children: defaultdict[str, set[str]] = defaultdict(set)
+        for memory in known.values():
+            for parent in memory.origin.parents:
+                children[parent].add(memory.id)
+        seen: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
+        for exposure in exposures:
+            for memory_id, _ in exposure.memories:
+                seen[memory_id].setdefault(exposure.session, exposure.at)
+        return cls(known, {parent: frozenset(found) for parent, found in children.items()}, seen)
+
+    def derived(self, roots: Collection[str], read_in: Mapping[str, datetime]) -> list[str]:
+        """Everything derived from the roots, to the end, nearest first; the roots are not among it.
+
+        ``read_in`` names sessions that read the source itself, and since when: what the agent noted there after that,
+        other than the owner's proven words, may be its summary.
+        """
+        found: dict[str, None] = {}
+        waiting = [*self._noted(read_in), *(child for root in roots for child in self._next(root))]
+        while waiting:
+            memory_id = waiting.pop(0)
+            if memory_id in roots or memory_id in found or memory_id not in self.memories:
+                continue
+            found[memory_id] = None
+            waiting += self._next(memory_id)
+        return list(found)
+
+    def ancestors(self, memory_id: str) -> list[str]:
+        """The memories it is derived from by name, nearest first."""
+        found: dict[str, None] = {}
+        waiting = list(self.memories[memory_id].origin.parents) if memory_id in self.memories else []
+        while waiting:
+            parent = waiting.pop(0)
+            if parent not in found:
+                found[parent] = None
+                waiting += self.memories[parent].origin.parents if parent in self.memories else ()
+        return list(found)
+
+    def _next(self, memory_id: str) -> list[str]:
+        return [*sorted(self.children.get(memory_id, ())), *self._noted(self.seen.get(memory_id, {}))]
+
+    def _noted(self, sessions: Mapping[str, datetime]) -> list[str]:
+        """What the agent noted in sessions since some moment, and the owner did not say in so many words."""
+        return [
+            memory.id
+            for memory in self.memories.values()
+            if memory.origin.channel == AGENT
+            and memory.standing is not Standing.OWNER
+            and memory.approval is None
+            and (since := sessions.get(memory.origin.session or "")) is not None
+            and memory.created_at >= since
+        ]

@@ -1,0 +1,219 @@
+"""Take a source back: what came from it, and what was derived from that, leaves the keep and waits for a person.
+
+A dry run does the whole of it in a transaction and throws that away, so the plan is what would happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from truekeep.custody import Custody
+from truekeep.incident import records
+from truekeep.incident.lineage import Lineage
+from truekeep.incident.records import Incident
+from truekeep.incident.report import Report, Section
+from truekeep.incident.source import Source
+from truekeep.incident.trace import Tracer
+from truekeep.reading import Reader
+from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.records import memory_from, new_id
+from truekeep.tickets import DECLINED, OPEN, SPENT, WAITING, TicketRecord, Tickets
+from truekeep.transcripts import observations
+from truekeep.types import Memory, utc_text
+
+
+class _Rehearsed(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What a revocation is about to do."""
+
+    roots: list[Memory]
+    derived: list[Memory]
+    kept: list[Memory]
+    """Derived, but stated by somebody else of at least that standing."""
+
+    @property
+    def doomed(self) -> list[Memory]:
+        return [*self.roots, *self.derived]
+
+
+class Revoker:
+    """Takes sources back from one keep."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        custody: Custody,
+        reader: Reader,
+        tracer: Tracer,
+        tickets: Tickets,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._ledger = ledger
+        self._custody = custody
+        self._reader = reader
+        self._tracer = tracer
+        self._tickets = tickets
+        self._clock = clock
+
+    def revoke(self, source: Source, *, by: str, reason: str, dry_run: bool) -> Report:
+        """Say what revoking a source would do, or do it."""
+        report: list[Report] = []
+        with self._rehearsing(dry_run) as entry:
+            scope = self._scope(source)
+            doomed = {memory.id for memory in scope.doomed}
+            pending, done = self._actions(doomed)
+            sessions = self._sessions(doomed)
+            before = self._acting(doomed)
+            incident = Incident(
+                id=new_id("inc"),
+                kind="revoke",
+                by=by,
+                reason=reason,
+                at=self._clock(),
+                what=source.as_dict(),
+                removed=tuple((memory.id, memory.version) for memory in scope.doomed),
+            )
+            items = self._custody.quarantine(entry, scope.doomed, incident.id)
+            for record in pending:
+                self._cancel(entry, record, incident.id)
+            weakened = sorted(before - self._acting(doomed))
+            incident = replace(incident, items=tuple(items))
+            records.put(entry, incident)
+            entry.event(
+                "incident.revoked",
+                incident=incident.id,
+                by=by,
+                reason=reason,
+                source=source.as_dict(),
+                memories=sorted(doomed),
+            )
+            report.append(self._report(incident, scope, weakened, sessions, pending, done, dry_run=dry_run))
+        return report[0]
+
+    @contextmanager
+    def _rehearsing(self, dry_run: bool) -> Iterator[Entry]:
+        try:
+            with self._ledger.writing() as entry:
+                yield entry
+                if dry_run:
+                    raise _Rehearsed
+        except _Rehearsed:
+            pass
+
+    def _scope(self, source: Source) -> _Scope:
+        lineage = self._tracer.lineage()
+        roots = [memory for memory in lineage.memories.values() if source.wrote(memory)]
+        seen = observations(self._ledger.all("observations"))
+        found = lineage.derived({memory.id for memory in roots}, source.read_in(seen))
+        derived = [lineage.memories[memory_id] for memory_id in found]
+        doomed = {memory.id for memory in (*roots, *derived)}
+        kept = [memory for memory in derived if self._is_supported(memory, doomed, lineage)]
+        saved = {memory.id for memory in kept}
+        return _Scope(roots, [memory for memory in derived if memory.id not in saved], kept)
+
+    def _is_supported(self, memory: Memory, doomed: set[str], lineage: Lineage) -> bool:
+        """Whether somebody whose words stay says the same, with at least that standing."""
+        others = self._custody.stating_the_same(memory)
+        return any(
+            other.id not in doomed
+            and other.standing >= memory.standing
+            and doomed.isdisjoint(lineage.ancestors(other.id))
+            for other in others
+        )
+
+    def _actions(self, doomed: set[str]) -> tuple[list[TicketRecord], list[TicketRecord]]:
+        touched = [record for record in self._tickets.all() if not doomed.isdisjoint(record.matched)]
+        now = self._clock()
+        pending = [one for one in touched if one.state in (OPEN, WAITING) and one.expires_at > now]
+        return pending, [record for record in touched if record.state == SPENT]
+
+    def _cancel(self, entry: Entry, record: TicketRecord, incident_id: str) -> None:
+        found = self._tickets.get(record.id)
+        if found is not None:
+            self._tickets.replace(entry, found[0], replace(record, state=DECLINED, decided_by=incident_id))
+            entry.event("action.declined", ticket=record.id, action=record.action, by=incident_id)
+
+    def _sessions(self, doomed: set[str]) -> dict[str, list[str]]:
+        """The sessions that were shown something of it, with how."""
+        found: dict[str, list[str]] = {}
+        for memory_id in sorted(doomed):
+            for one in self._tracer.exposures(memory_id):
+                if one["kind"] == "shown" and one["how"] not in found.setdefault(one["session"], []):
+                    found[one["session"]].append(one["how"])
+        return found
+
+    def _acting(self, but: set[str]) -> set[str]:
+        memories = (memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified)
+        return {memory.id for memory in memories if memory.id not in but and self._reader.shown(memory).may_act}
+
+    def _report(
+        self,
+        incident: Incident,
+        scope: _Scope,
+        weakened: Sequence[str],
+        sessions: dict[str, list[str]],
+        pending: Sequence[TicketRecord],
+        done: Sequence[TicketRecord],
+        *,
+        dry_run: bool,
+    ) -> Report:
+        data: dict[str, Any] = {
+            "incident": None if dry_run else incident.id,
+            "dry_run": dry_run,
+            "source": dict(incident.what),
+            "memories": [self._line(memory, "root") for memory in scope.roots]
+            + [self._line(memory, "derived") for memory in scope.derived],
+            "kept": [self._line(memory, "kept") for memory in scope.kept],
+            "weakened": list(weakened),
+            "sessions": [{"session": name, "how": how} for name, how in sorted(sessions.items())],
+            "actions": {"pending": [r.as_dict() for r in pending], "done": [r.as_dict() for r in done]},
+        }
+        facts = {
+            "Source": ", ".join(f"{name} {value}" for name, value in incident.what.items()),
+            "By": incident.by,
+            "Reason": incident.reason,
+            "When": utc_text(incident.at),
+            "Memories": f"{len(scope.roots)} from it, {len(scope.derived)} derived, {len(scope.kept)} kept",
+        } | ({} if dry_run else {"Undo": f"truekeep undo {incident.id}"})
+        title = "What revoking would do" if dry_run else f"Revocation {incident.id}"
+        return Report(title, facts, _sections(data), data)
+
+    def _line(self, memory: Memory, why: str) -> dict[str, Any]:
+        shown = self._reader.shown(memory)
+        return {
+            "id": memory.id,
+            "as": why,
+            "from": shown.origin,
+            "standing": memory.standing.label,
+            "content": shown.text,
+        }
+
+
+def _sections(data: dict[str, Any]) -> list[Section]:
+    def lines(entries: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
+        return tuple((one["id"], one["as"], one["standing"], one["from"], one["content"]) for one in entries)
+
+    def actions(entries: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
+        return tuple((one["at"], one["action"], one["session"], one["run"], one["ticket"]) for one in entries)
+
+    columns, calls = ("id", "as", "standing", "from", "says"), ("when", "action", "session", "run", "ticket")
+    return [
+        Section("Taken out, to be looked at", columns, lines(data["memories"])),
+        Section("Derived, but stated by others too", columns, lines(data["kept"])),
+        Section("No longer able to act", ("id",), tuple((one,) for one in data["weakened"])),
+        Section(
+            "Sessions that were shown some of it",
+            ("session", "how"),
+            tuple((one["session"], ", ".join(one["how"])) for one in data["sessions"]),
+        ),
+        Section("Actions cancelled", calls, actions(data["actions"]["pending"])),
+        Section("Actions carried out already", calls, actions(data["actions"]["done"])),
+    ]

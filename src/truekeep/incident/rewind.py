@@ -1,0 +1,151 @@
+"""Put the memories back to what they were at an audited moment. Nothing is destroyed: a rewind can be undone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from truekeep.custody import Custody
+from truekeep.errors import InvalidRequest
+from truekeep.incident import records
+from truekeep.incident.records import Incident, Version
+from truekeep.incident.report import Report, Section
+from truekeep.reading import Reader
+from truekeep.stores.base import EventRow
+from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.records import memory_from, new_id
+from truekeep.types import Memory, utc_moment, utc_text
+
+REINDEXED = "memories.reindexed"
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    remove: list[Sealed]
+    restore: list[Version]
+    lost: int
+    """Memories of that moment whose text was erased since."""
+
+
+class Rewinder:
+    """Rewinds one keep."""
+
+    def __init__(self, ledger: Ledger, custody: Custody, reader: Reader, clock: Callable[[], datetime]) -> None:
+        self._ledger = ledger
+        self._custody = custody
+        self._reader = reader
+        self._clock = clock
+
+    def rewind(self, to: datetime | int, *, by: str, reason: str, dry_run: bool) -> Report:
+        """Say what rewinding to a moment, or to just after an audit event, would change; or do it."""
+        with self._ledger.writing() if not dry_run else self._ledger.reading() as entry:
+            at = self._event_at(to)
+            plan = self._plan(at)
+            removed = [memory_from(sealed) for sealed in plan.remove]
+            incident = Incident(
+                id=new_id("inc"),
+                kind="rewind",
+                by=by,
+                reason=reason,
+                at=self._clock(),
+                what={"to": at.at, "event": str(at.seq)},
+                removed=tuple((memory.id, memory.version) for memory in removed),
+                restored=tuple(plan.restore),
+            )
+            if entry is not None:
+                self._custody.exchange(entry, plan.remove, plan.restore, incident.id)
+                records.put(entry, incident)
+                entry.event("incident.rewound", incident=incident.id, by=by, reason=reason, to=at.seq)
+            return self._report(incident, removed, plan, dry_run=dry_run)
+
+    def _event_at(self, to: datetime | int) -> EventRow:
+        if isinstance(to, bool) or not isinstance(to, int | datetime):
+            raise InvalidRequest("A rewind goes to a moment or to the number of an audit event.", code="invalid_moment")
+        if isinstance(to, datetime) and to.tzinfo is None:
+            raise InvalidRequest("The moment needs a time zone.", code="invalid_moment")
+        events = self._ledger.events()
+        found = [row for row in events if (row.seq <= to if isinstance(to, int) else utc_moment(row.at) <= to)]
+        if not found:
+            raise InvalidRequest(
+                "Nothing had been written by then.", code="invalid_moment", hint="See 'truekeep audit events'."
+            )
+        return found[-1]
+
+    def _plan(self, at: EventRow) -> _Plan:
+        then, alias = _places_at(self._ledger.events(), at.seq)
+        current = {sealed.row.seq: sealed for sealed in self._ledger.all("memories")}
+        staying = {
+            seq for seq, mac in then.items() if seq in current and _newest(mac, alias) == current[seq].row.mac.hex()
+        }
+        kept = self._kept()
+        restore = [kept[mac] for seq, mac in sorted(then.items()) if seq not in staying and mac in kept]
+        gone = [mac for seq, mac in then.items() if seq not in staying and mac not in kept]
+        remove = [sealed for seq, sealed in current.items() if seq not in staying and sealed.verified]
+        return _Plan(remove, restore, len(gone))
+
+    def _kept(self) -> dict[str, Version]:
+        """The versions in history, by the seal that their row had."""
+        found: dict[str, Version] = {}
+        for sealed in self._ledger.all("history"):
+            if sealed.verified:
+                body = json.loads(sealed.row.body)
+                if "mac" in body:
+                    found[body["mac"]] = (sealed.row.tag, body["version"])
+        return found
+
+    def _report(self, incident: Incident, removed: Sequence[Memory], plan: _Plan, *, dry_run: bool) -> Report:
+        restored = [memory for memory in map(self._custody.version, plan.restore) if memory is not None]
+        data: dict[str, Any] = {
+            "incident": None if dry_run else incident.id,
+            "dry_run": dry_run,
+            "to": dict(incident.what),
+            "removed": [self._line(memory) for memory in removed],
+            "restored": [self._line(memory) for memory in restored],
+            "lost": plan.lost,
+        }
+        facts = {
+            "To": f"{incident.what['to']} (event {incident.what['event']})",
+            "By": incident.by,
+            "Reason": incident.reason,
+            "When": utc_text(incident.at),
+            "Memories": f"{len(removed)} taken out, {len(restored)} brought back, {plan.lost} erased since",
+        } | ({} if dry_run else {"Undo": f"truekeep undo {incident.id}"})
+        columns = ("id", "version", "says")
+        sections = [
+            Section(title, columns, tuple((one["id"], str(one["version"]), one["content"]) for one in data[name]))
+            for title, name in (("Taken out", "removed"), ("Brought back", "restored"))
+        ]
+        title = "What rewinding would do" if dry_run else f"Rewind {incident.id}"
+        return Report(title, facts, sections, data)
+
+    def _line(self, memory: Memory) -> dict[str, Any]:
+        return {"id": memory.id, "version": memory.version, "content": self._reader.shown(memory).text}
+
+
+def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], dict[str, str]]:
+    """Which seal stood at which place after an event; and for a seal that only got a new index card, the newer one."""
+    places: dict[int, str] = {}
+    then: dict[int, str] = {}
+    alias: dict[str, str] = {}
+    for row in events:
+        for table, seq, mac in json.loads(row.body).get("rows", ()):
+            if table != "memories":
+                continue
+            if mac is None:
+                places.pop(seq, None)
+            else:
+                if row.kind == REINDEXED and seq in places:
+                    alias[places[seq]] = mac
+                places[seq] = mac
+        if row.seq == last:
+            then = dict(places)
+    return then, alias
+
+
+def _newest(mac: str, alias: dict[str, str]) -> str:
+    while mac in alias:
+        mac = alias[mac]
+    return mac

@@ -1,0 +1,205 @@
+"""Look back: from a memory to where it came from and what it touched, and from a bad action to what it relied on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from truekeep.errors import UnknownId
+from truekeep.exposures import Exposures
+from truekeep.incident.lineage import Lineage
+from truekeep.incident.report import Report, Section
+from truekeep.origin import session_name
+from truekeep.reading import Reader
+from truekeep.stores.ledger import Ledger
+from truekeep.stores.records import memory_from
+from truekeep.tickets import TicketRecord, Tickets
+from truekeep.transcripts import observations
+from truekeep.types import Memory, utc_text
+
+_ALL = -1
+_NAMED = ("memory", "target", "retired_by")
+
+
+class Tracer:
+    """Looks back over one keep."""
+
+    def __init__(self, ledger: Ledger, reader: Reader, exposures: Exposures, tickets: Tickets) -> None:
+        self._ledger = ledger
+        self._reader = reader
+        self._exposures = exposures
+        self._tickets = tickets
+
+    def lineage(self) -> Lineage:
+        """The graph over everything that is in the keep now; altered rows are left out."""
+        memories = (memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified)
+        return Lineage.of(memories, self._exposures.all())
+
+    def trace(self, memory_id: str) -> Report:
+        """Where a memory came from, what came of it, who saw it, and what was decided about it."""
+        with self._ledger.reading():
+            memory, state = self._found(memory_id)
+            lineage = self.lineage()
+            data: dict[str, Any] = {
+                "id": memory.id,
+                "state": state,
+                "memory": self._reader.shown(memory).as_dict(),
+                "parents": [self._entry(parent, lineage) for parent in lineage.ancestors(memory.id)],
+                "children": [self._entry(child, lineage) for child in lineage.derived({memory.id}, {})],
+                "exposures": self.exposures(memory.id),
+                "decisions": self._decisions(memory.id),
+                "versions": self._versions(memory.id),
+            }
+        shown = data["memory"]
+        facts = {
+            "Memory": memory.id,
+            "State": state,
+            "Says": shown["content"],
+            "From": _origin(memory),
+            "Standing": memory.standing.label,
+            "May act": f"{'yes' if shown['may_act'] else 'no'}: {shown['why']}",
+        }
+        return Report(f"Trace of {memory.id}", facts, _trace_sections(data), data)
+
+    def exposures(self, memory_id: str) -> list[dict[str, Any]]:
+        """Which sessions were shown a memory, and which actions it was matched in, oldest first."""
+        shown = [
+            {"kind": "shown", "how": one.how, "session": one.session, "at": utc_text(one.at)}
+            for one in self._exposures.of(memory_id)
+        ]
+        acted = [_action(record) for record in self._tickets.all() if memory_id in record.matched]
+        return sorted([*shown, *acted], key=lambda entry: str(entry["at"]))
+
+    def blame(self, run: str) -> Report:
+        """From a run's actions back to the memories in them, and to where those came from."""
+        run = session_name(run)
+        with self._ledger.reading():
+            records = [record for record in self._tickets.all() if record.run == run]
+            if not records:
+                raise UnknownId("No action of that run was judged here.", code="unknown_run")
+            lineage = self.lineage()
+            used = dict.fromkeys(memory_id for record in records for memory_id in record.matched)
+            chain = dict.fromkeys([*used, *(above for one in used for above in lineage.ancestors(one))])
+            data: dict[str, Any] = {
+                "run": run,
+                "actions": [_action(record) | {"reasons": list(record.reasons)} for record in records],
+                "memories": [self._entry(memory_id, lineage) | {"used": memory_id in used} for memory_id in chain],
+                "read": self._read(record.session for record in records),
+            }
+        facts = {"Run": run, "Actions": str(len(records)), "Memories": str(len(data["memories"]))}
+        sections = [
+            _actions("Actions", data["actions"]),
+            _memories("Memories whose values are in them, and what those are derived from", data["memories"]),
+            Section(
+                "What the session had read",
+                ("when", "channel", "from"),
+                tuple((str(one["at"]), str(one["channel"]), str(one["principal"] or "nobody")) for one in data["read"]),
+            ),
+        ]
+        return Report(f"Blame of run {run}", facts, sections, data)
+
+    def _found(self, memory_id: str) -> tuple[Memory, str]:
+        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        if sealed is not None:
+            return memory_from(sealed), "active" if sealed.verified else "altered"
+        versions = self._ledger.tagged("history", memory_id, _ALL) if isinstance(memory_id, str) else []
+        kept = [one for one in versions if one.verified]
+        if not kept:
+            raise UnknownId("No such memory in this keep, now or before.", hint="List them with 'truekeep list'.")
+        last = kept[-1]
+        memory = memory_from(last)
+        return _renamed(memory, memory_id), str(json.loads(last.row.body).get("retired", "gone"))
+
+    def _versions(self, memory_id: str) -> list[dict[str, Any]]:
+        rows = (one for one in self._ledger.tagged("history", memory_id, _ALL) if one.verified)
+        found = [(memory_from(one), json.loads(one.row.body)) for one in rows]
+        return [
+            {
+                "version": memory.version,
+                "content": self._reader.shown(_renamed(memory, memory_id)).text,
+                "why": body.get("retired"),
+            }
+            for memory, body in found
+        ]
+
+    def _decisions(self, memory_id: str) -> list[dict[str, Any]]:
+        """The audit events that name a memory."""
+        found = []
+        for row in self._ledger.events():
+            if memory_id in row.body:
+                body = json.loads(row.body)
+                named = any(body.get(name) == memory_id for name in _NAMED) or memory_id in body.get("memories", ())
+                if named:
+                    who = body.get("by") or body.get("channel") or body.get("via")
+                    found.append({"seq": row.seq, "at": row.at, "kind": row.kind, "by": who, "why": body.get("reason")})
+        return found
+
+    def _entry(self, memory_id: str, lineage: Lineage) -> dict[str, Any]:
+        memory = lineage.memories.get(memory_id)
+        if memory is None:
+            return {"id": memory_id, "content": None, "from": None, "standing": None, "may_act": False}
+        shown = self._reader.shown(memory)
+        return {
+            "id": memory_id,
+            "content": shown.text,
+            "from": _origin(memory),
+            "standing": memory.standing.label,
+            "may_act": shown.may_act,
+        }
+
+    def _read(self, sessions: Iterable[str]) -> list[dict[str, Any]]:
+        return [
+            {"session": name, "at": utc_text(seen.at), "channel": seen.channel, "principal": seen.principal}
+            for name in dict.fromkeys(sessions)
+            for seen in observations(self._ledger.tagged("observations", name, _ALL))
+        ]
+
+
+def _renamed(memory: Memory, memory_id: str) -> Memory:
+    return replace(memory, id=memory_id)
+
+
+def _origin(memory: Memory) -> str:
+    origin = memory.origin
+    parts = [origin.channel, origin.principal, origin.session and f"session {origin.session}"]
+    return ", ".join(part for part in parts if part)
+
+
+def _action(record: TicketRecord) -> dict[str, Any]:
+    return {
+        "kind": "action",
+        "how": record.action,
+        "session": record.session,
+        "run": record.run,
+        "state": record.state,
+        "ticket": record.id,
+        "at": utc_text(record.at),
+    }
+
+
+def _actions(title: str, entries: Iterable[dict[str, Any]]) -> Section:
+    rows = tuple((e["at"], e["how"], e["state"], e["session"], e["run"], e["ticket"]) for e in entries)
+    return Section(title, ("when", "action", "state", "session", "run", "ticket"), rows)
+
+
+def _memories(title: str, entries: Iterable[dict[str, Any]]) -> Section:
+    rows = tuple((e["id"], e["standing"] or "gone", e["from"] or "", e["content"] or "") for e in entries)
+    return Section(title, ("id", "standing", "from", "says"), rows)
+
+
+def _trace_sections(data: dict[str, Any]) -> list[Section]:
+    shown = [one for one in data["exposures"] if one["kind"] == "shown"]
+    acted = [one for one in data["exposures"] if one["kind"] == "action"]
+    return [
+        _memories("Derived from", data["parents"]),
+        _memories("Derived from it", data["children"]),
+        Section("Shown to", ("when", "session", "how"), tuple((o["at"], o["session"], o["how"]) for o in shown)),
+        _actions("Actions it was matched in", acted),
+        Section(
+            "Decisions",
+            ("when", "what", "by", "why"),
+            tuple((d["at"], d["kind"], d["by"] or "", d["why"] or "") for d in data["decisions"]),
+        ),
+    ]
