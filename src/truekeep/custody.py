@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -99,6 +100,9 @@ class Custody:
 
     def _put_back(self, entry: Entry, memory: Memory, incident: str) -> None:
         (vector,) = self._catalog.vectors([memory])
+        kept = self._ledger.get("history", f"{memory.id}.{memory.version}")
+        # The seal it had: by it a later rewind knows that this is the memory that stood elsewhere before.
+        was = json.loads(kept.row.body).get("mac") if kept is not None else None
         with self._settlement.watching(entry, [memory]) as related:
             self._rows.take_from_history(entry, memory, vector, related)
-            entry.event("memory.restored", memory=memory.id, version=memory.version, incident=incident)
+            entry.event("memory.restored", memory=memory.id, version=memory.version, was=was, incident=incident)

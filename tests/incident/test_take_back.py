@@ -174,6 +174,22 @@ def test_a_rewind_survives_a_reindex_and_a_second_process(keep: Keep, home: obje
     assert texts(keep) == {"I live in Nitra."}
 
 
+def test_a_memory_that_was_put_back_is_still_the_one_that_was_there(poisoned: Keep) -> None:
+    before = texts(poisoned)
+    event = poisoned.audit.events()[-1].seq
+    for _ in range(2):
+        report = poisoned.revoke(principal="evil.example", **WHO)
+        poisoned.undo(report["incident"], **WHO)
+    plan = poisoned.rewind(to=event, dry_run=True)
+    assert (plan["removed"], plan["restored"], plan["lost"]) == ([], [], 0)
+    gone = poisoned.revoke(principal="evil.example", **WHO)
+    poisoned.rewind(to=event, **WHO)
+    assert texts(poisoned) == before
+    poisoned.undo(gone["incident"], **WHO)
+    assert texts(poisoned) == before
+    assert poisoned.audit.verify().ok
+
+
 @pytest.mark.parametrize("to", [0, -1, datetime(2020, 1, 1), "yesterday", True, None])
 def test_a_moment_that_never_was_is_refused(keep: Keep, to: object) -> None:
     keep.remember("I live in Nitra.", via="user")

@@ -19,7 +19,7 @@ from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from, new_id
 from truekeep.types import Memory, utc_moment, utc_text
 
-REINDEXED = "memories.reindexed"
+REINDEXED, RESTORED = "memories.reindexed", "memory.restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +76,13 @@ class Rewinder:
 
     def _plan(self, at: EventRow) -> _Plan:
         then, alias = _places_at(self._ledger.events(), at.seq)
-        current = {sealed.row.seq: sealed for sealed in self._ledger.all("memories")}
-        staying = {
-            seq for seq, mac in then.items() if seq in current and _newest(mac, alias) == current[seq].row.mac.hex()
-        }
-        kept = self._kept()
-        restore = [kept[mac] for seq, mac in sorted(then.items()) if seq not in staying and mac in kept]
-        gone = [mac for seq, mac in then.items() if seq not in staying and mac not in kept]
-        remove = [sealed for seq, sealed in current.items() if seq not in staying and sealed.verified]
-        return _Plan(remove, restore, len(gone))
+        current = {sealed.row.mac.hex(): sealed for sealed in self._ledger.all("memories") if sealed.verified}
+        wanted = [_newest(mac, alias) for _, mac in sorted(then.items())]
+        kept = {_newest(mac, alias): version for mac, version in self._kept().items()}
+        missing = [mac for mac in wanted if mac not in current]
+        restore = [kept[mac] for mac in missing if mac in kept]
+        remove = [sealed for mac, sealed in current.items() if mac not in set(wanted)]
+        return _Plan(remove, restore, len(missing) - len(restore))
 
     def _kept(self) -> dict[str, Version]:
         """The versions in history, by the seal that their row had."""
@@ -126,20 +124,26 @@ class Rewinder:
 
 
 def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], dict[str, str]]:
-    """Which seal stood at which place after an event; and for a seal that only got a new index card, the newer one."""
+    """Which seal stood at which place after an event; and under which newer one the same memory stands now.
+
+    A memory gets a new seal without becoming another when its index card is made anew, and when it is put back.
+    """
     places: dict[int, str] = {}
     then: dict[int, str] = {}
     alias: dict[str, str] = {}
     for row in events:
-        for table, seq, mac in json.loads(row.body).get("rows", ()):
+        body = json.loads(row.body)
+        for table, seq, mac in body.get("rows", ()):
             if table != "memories":
                 continue
+            was = places.get(seq) if row.kind == REINDEXED else body.get("was") if row.kind == RESTORED else None
             if mac is None:
                 places.pop(seq, None)
             else:
-                if row.kind == REINDEXED and seq in places:
-                    alias[places[seq]] = mac
                 places[seq] = mac
+                alias.pop(mac, None)  # back at a place where it stood before: it leads nowhere else now
+                if was is not None and was != mac:
+                    alias[was] = mac
         if row.seq == last:
             then = dict(places)
     return then, alias
