@@ -140,7 +140,8 @@ class Gate:
                 return self._refuse(entry, judged)
             if candidate.standing < rank:
                 return self._queue(entry, replace(judged, ruling=_OUTRANKED), target=target)
-            if candidate.standing is not Standing.OWNER and not self._may_change(target, candidate):
+            people = candidate.standing is Standing.OWNER and not self._proofs.is_shared()
+            if not people and not self._may_change(target, candidate):
                 return self._queue(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
             if judged.ruling.decision is Decision.QUARANTINE:
                 return self._queue(entry, judged, target=target)
@@ -187,7 +188,7 @@ class Gate:
                 raise UnknownId("The memory that this item is about is gone already.")
             item = replace(item, memory=memory_from(target))
         approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
-        self._proofs.note(entry, approved.text, Standing.OWNER)
+        self._proofs.note(entry, approved.text, Standing.OWNER, reviewed=True)
         ((_, vector),) = self._catalog.vectors([approved])
         watched = [approved, memory_from(target)] if target else [approved]
         with self._settlement.watching(entry, watched) as related:

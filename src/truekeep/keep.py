@@ -87,10 +87,10 @@ class Keep:
         self._catalog = catalog
         statements, rule = Statements(ledger), InfluencePolicy(settings.hearsay_may_act_by_credit)
         shelf = Shelf(settings.hearsay_shelf_days, settings.enrolled_shelf_days)
-        self._proofs = Proofs(ledger, shelf, clock)
+        self.channels = Channels(ledger, settings, clock)
+        self._proofs = Proofs(ledger, shelf, clock, self.channels.is_shared)
         rivals = Rivals(ledger)
         succession = Succession(ledger, self._proofs, rivals, rule)
-        self.channels = Channels(ledger, settings, clock)
         transcripts = Transcripts(ledger)
         self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
         self._exposures = Exposures(ledger, clock)
@@ -191,16 +191,20 @@ class Keep:
         return self._gate.admit_change(memory_from(self._found(memory_id)), candidate)
 
     def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
-        """Forget a memory. People delete; what an agent wants deleted waits for a person."""
+        """Forget a memory. People delete; what an agent wants deleted waits for a person.
+
+        In a shared keep members delete their own words and propose to delete others'.
+        """
         channel = self.channels.get(via)
         sealed = self._found(memory_id)
         memory = memory_from(sealed)
-        if not channel.may("delete"):
-            require(channel, "propose")
+        is_shared = self.channels.is_shared()
+        if not channel.may("delete") or (is_shared and own_principal(channel) != memory.origin.principal):
+            require(channel, "delete" if channel.may("delete") else "propose")
             proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
             return self._gate.propose_deletion(memory, proposal)
         with self._ledger.writing() as entry:
-            if memory.verified:
+            if memory.verified and not is_shared:  # no member forgets a claim for the others
                 self.review.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
             self._gate.remove(entry, sealed, by=channel.name)
         return Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from truekeep.influence import (
@@ -19,7 +19,7 @@ from truekeep.influence import (
     standing_for,
 )
 from truekeep.origin import AGENT
-from truekeep.statements import tag
+from truekeep.statements import label, tag
 from truekeep.stores.audit import Touched
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import memory_from
@@ -34,8 +34,12 @@ _MOST_OF_ONE = 4
 class Proofs:
     """Looks up, and writes down, what the rule of influence asks about."""
 
-    def __init__(self, ledger: Ledger, shelf: Shelf, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, ledger: Ledger, shelf: Shelf, clock: Callable[[], datetime], is_shared: Callable[[], bool]
+    ) -> None:
         self._ledger = ledger
+        self.is_shared = is_shared
+        """Whether several members share the keep, so that OWNER is relative to the reader."""
         self._shelf = shelf
         self._clock = clock
         self._credits: dict[tuple[str, int], Credits] | None = None
@@ -63,11 +67,14 @@ class Proofs:
         """When a memory that cannot act by then expires."""
         return self._shelf.fades_at(memory.standing, memory.approval, memory.created_at)
 
-    def note(self, entry: Entry, text: str, standing: Standing) -> None:
+    def note(self, entry: Entry, text: str, standing: Standing, *, reviewed: bool = False) -> None:
         """Remember who was first to mention the telling values of a text, inside the writer's transaction.
 
-        What was first met as hearsay stays so until the owner says it, too.
+        What was first met as hearsay stays so until the owner says it, too, or a reviewer approves it. In a shared
+        keep no member clears it for the others.
         """
+        if standing is Standing.OWNER and not reviewed and self.is_shared():
+            standing = Standing.ENROLLED
         if standing is Standing.OWNER and self._ledger.is_empty("marks"):
             return
         for mark in hearsay_marks(text):
@@ -114,13 +121,19 @@ class Proofs:
             return corroboration([], reader)
         said = Counter[str]()
         statements: list[Statement] = []
-        for other in map(memory_from, self._ledger.tagged("memories", tag(memory), _MOST_STATEMENTS)):
+        for other in self._stated(memory, reader):
             # A system that repeats itself must not crowd another witness out.
             who = other.origin.principal or other.origin.channel
             if other.verified and said[who] < _MOST_OF_ONE and other.claim == memory.claim:
                 said[who] += 1
                 statements.append(self._statement(other))
         return corroboration(statements, reader)
+
+    def _stated(self, memory: Memory, reader: Reader) -> Iterator[Memory]:
+        """What answers the same question under the same label; to a member, other members' words are witnesses, too."""
+        labels = (Standing.OWNER.label, Standing.ENROLLED.label) if reader.is_shared_keep else (label(memory),)
+        for one in labels:
+            yield from map(memory_from, self._ledger.tagged("memories", tag(memory, one), _MOST_STATEMENTS))
 
     def _statement(self, memory: Memory) -> Statement:
         return Statement(

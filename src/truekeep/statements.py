@@ -49,9 +49,9 @@ class Statements:
         return replace(memory, claim=own, keys=keys or (own,))
 
 
-def tag(memory: Memory) -> str:
-    """The tag of a memory's row: its label and the first question it answers.
+def tag(memory: Memory, under: str | None = None) -> str:
+    """The tag of a memory's row: its label, or another, and the first question it answers.
 
     Statements of the same claim have the same tag, and so have most rivals.
     """
-    return f"{label(memory)}:{memory.keys[0] if memory.keys else ''}"
+    return f"{under or label(memory)}:{memory.keys[0] if memory.keys else ''}"
