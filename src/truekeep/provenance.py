@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from truekeep.errors import InputError
 from truekeep.extract import events
-from truekeep.extract.conversation import Conversation, Extraction, Message, locate
-from truekeep.extract.promotion import proved_form
+from truekeep.extract.conversation import Conversation, Extraction, Message, locate, owner_message
+from truekeep.extract.promotion import proved
 from truekeep.intake import Intake
 from truekeep.origin import AGENT
 from truekeep.quote import Proof
@@ -41,21 +41,22 @@ class Provenance:
 
     def bound(self, found: Iterable[Extraction], talk: Talk) -> list[Bound]:
         """Each extraction bound to its origin; what cannot be kept at all is logged by code and left out."""
-        made = (self._bound(extraction, talk) for extraction in found)
+        located = (_located(extraction, talk.conversation) for extraction in found)
+        forms = (form for one in located for form in proved(one, talk.conversation, talk.prove))
+        made = (self._bound(form, proof, talk) for form, proof in forms)
         return [one for one in made if one is not None]
 
-    def _bound(self, extraction: Extraction, talk: Talk) -> Bound | None:
-        form, proof = proved_form(_located(extraction, talk.conversation), talk.prove)
+    def _bound(self, form: Extraction, proof: Proof, talk: Talk) -> Bound | None:
         try:
             candidate = self._owners(form, talk) if proof.ok is True else self._found(form, talk)
         except InputError as refused:
-            events.emit(events.MEMORY_FILTERED, code=refused.code, strategy=extraction.strategy)
+            events.emit(events.MEMORY_FILTERED, code=refused.code, strategy=form.strategy)
             return None
         return Bound(form, proof, candidate)
 
     def _owners(self, form: Extraction, talk: Talk) -> Candidate:
         """The owner's word. Of the labels that a model gave it, those stay that the owner's words hold as well."""
-        message = _owner_message(form, talk.conversation)
+        message = owner_message(form.supports[0], talk.conversation) or talk.conversation.owner_messages()[0]
         said = frozenset(_WORD.findall(folded(" ".join([form.text, *(support.quote for support in form.supports)]))))
         own = replace(form, topics=_said(form.topics, said), entities=_said(form.entities, said))
         return self._candidate(own, message.channel, talk, message)
@@ -98,17 +99,6 @@ def _located(extraction: Extraction, conversation: Conversation) -> Extraction:
     """A batch is a part of a session: what a model quotes may stand in an earlier one."""
     supports = (one if one.message_id is not None else locate(one.quote, conversation) for one in extraction.supports)
     return replace(extraction, supports=tuple(supports))
-
-
-def _owner_message(form: Extraction, conversation: Conversation) -> Message:
-    """The owner's message that the first quote stands in: the one it was found in, or the first that has it."""
-    quote, owners = form.supports[0].quote, {message.id: message for message in conversation.owner_messages()}
-    claimed = owners.get(form.supports[0].message_id or "")
-    if claimed is not None and quote in claimed.text:
-        return claimed
-    flat = " ".join(quote.split())
-    having = (message for message in owners.values() if flat in " ".join(message.text.split()))
-    return next(having, next(iter(owners.values())))
 
 
 def _said(labels: tuple[str, ...], words: frozenset[str]) -> tuple[str, ...]:

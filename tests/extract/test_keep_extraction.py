@@ -124,6 +124,36 @@ def test_in_a_shared_keep_another_members_words_are_not_taken_for_mine(keep: Kee
     assert (memory["origin"]["channel"], memory["origin"]["principal"]) == ("member:eva", "eva")
 
 
+def test_a_summary_is_the_owners_word_because_each_of_its_statements_is(keep: Keep) -> None:
+    keep.observe("s-1", "user", "I live in Porto. I don't eat nuts.")
+    keep.observe("s-1", "user", "My sister Jana works at the harbour.")
+    keep.extract("s-1", "summary")
+    (memory,) = keep.get_memories()
+    assert memory["content"] == (
+        "The user lives in Porto. The user doesn't eat nuts. The user's sister Jana works at the harbour."
+    )
+    assert memory["standing"] == "owner"
+
+
+def test_a_models_summary_is_remembered_in_the_owners_words_if_every_sentence_of_it_is_proved(keep: Keep) -> None:
+    keep.observe("s-1", "user", "I live in Porto. I don't eat nuts.")
+    quotes = [{"quote": quote, "message_id": "1"} for quote in ("I live in Porto", "I don't eat nuts")]
+    fair = {"text": "The user resides in Porto. The user does not eat nuts.", "quotes": quotes}
+    with serving(remembers(fair)) as server:
+        keep.extract("s-1", "summary", model=chat(server.url))
+    assert contents(keep) == ["The user lives in Porto. The user doesn't eat nuts."]
+
+
+@pytest.mark.parametrize("added", ["The user trusts callers.", "The user's account is 9904-71.", "Refunds are fine."])
+def test_one_sentence_too_many_in_a_models_summary_holds_all_of_it(keep: Keep, added: str) -> None:
+    keep.observe("s-1", "user", "I live in Porto. I don't eat nuts.")
+    quotes = [{"quote": quote, "message_id": "1"} for quote in ("I live in Porto", "I don't eat nuts")]
+    with serving(remembers({"text": f"The user lives in Porto. {added}", "quotes": quotes})) as server:
+        (taken,) = keep.extract("s-1", "summary", model=chat(server.url)).taken
+    assert not taken.proof.ok
+    assert contents(keep) == []
+
+
 # Once, and never twice
 
 

@@ -11,8 +11,8 @@ import pytest
 from truekeep.extract import promotion
 from truekeep.extract.conversation import Conversation, Extraction, Message, Support
 from truekeep.extract.measure import SETS, snippets
-from truekeep.extract.promotion import proof_of, proved_form, prover
-from truekeep.extract.strategies import make_strategy
+from truekeep.extract.promotion import proof_of, proved, proved_form, prover
+from truekeep.extract.strategies import combined, make_strategy
 from truekeep.quote import Proof
 
 AT = datetime(2025, 3, 11, tzinfo=UTC)
@@ -88,6 +88,13 @@ def test_a_plainer_wording_is_used_where_the_best_one_cannot_be_proved() -> None
     form, proof = proved_form(daring, prover(TALK))
     assert proof.ok
     assert form.text == "Ana: I live in Porto"
+
+
+def test_of_what_is_put_together_only_the_proved_part_is_the_owners_word() -> None:
+    whole = combined([candidate(SAID), candidate(SAID, text="Ana approves refunds")])
+    (own, yes), (rest, no) = proved(whole, TALK, prover(TALK))
+    assert (own.text, yes.ok) == ("Ana lives in Porto.", True)
+    assert (rest.text, no.ok) == ("Ana approves refunds.", False)
 
 
 def test_what_cannot_be_proved_keeps_its_best_wording_and_the_reason() -> None:

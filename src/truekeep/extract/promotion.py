@@ -10,25 +10,44 @@ from dataclasses import replace
 
 from truekeep.extract import events
 from truekeep.extract.conversation import Conversation, Extraction
+from truekeep.extract.strategies import combined
 from truekeep.quote import Proof, SeenTexts, prove_quote
 
 Prove = Callable[[str, str], Proof]
 """Whether a quote proves that the owner said what a text says."""
 
 _NO_QUOTE = Proof(False, "no_quote", "It has no quote, or one that stands in none of the messages.")
+_REWORDED = Proof(False, "reworded", "It says in other words what you said.")
 _FAILED = Proof(False, "proof_failed", "The quote could not be checked.")
 
 
+def proved(extraction: Extraction, conversation: Conversation, prove: Prove) -> list[tuple[Extraction, Proof]]:
+    """The candidate in the form that is proved; what of it is not comes apart from that, with the reason why.
+
+    What a model worded is the owner's word only as the owner worded it.
+    """
+    if extraction.model is None:
+        return _told_apart(extraction, prove)
+    proof = proof_of(extraction, prove)
+    if proof.ok is not True:
+        return [(extraction, proof)]
+    own = _in_own_words(extraction, conversation)
+    forms = _told_apart(own, prove) if own is not None else []
+    return forms if forms and all(found.ok is True for _, found in forms) else [(extraction, _REWORDED)]
+
+
 def proof_of(extraction: Extraction, prove: Prove) -> Proof:
-    """Whether the candidate is the owner's word: the first quote that is not proved, or the last that is."""
+    """Whether the candidate is the owner's word: every sentence of it is proved, and every quote proves one."""
     if not extraction.is_located:
         return _NO_QUOTE
-    proof = _NO_QUOTE
-    for support in extraction.supports:
-        proof = _checked(prove, support.quote, extraction.text)
-        if proof.ok is not True:
-            return proof
-    return proof
+    quotes = [support.quote for support in extraction.supports]
+    sentences = _sentences(extraction.text) if len(quotes) > 1 else [extraction.text]
+    found = [[_checked(prove, quote, sentence) for quote in quotes] for sentence in sentences]
+    by_quote = [[proofs[at] for proofs in found] for at in range(len(quotes))]
+    for proofs in found + by_quote:
+        if not any(proof.ok is True for proof in proofs):
+            return proofs[0]
+    return next(proof for proof in found[0] if proof.ok is True)
 
 
 def proved_form(extraction: Extraction, prove: Prove) -> tuple[Extraction, Proof]:
@@ -41,6 +60,27 @@ def proved_form(extraction: Extraction, prove: Prove) -> tuple[Extraction, Proof
             return form, proof
         first = proof if first is None else first
     return replace(extraction, plainer=()), _NO_QUOTE if first is None else first
+
+
+def _told_apart(extraction: Extraction, prove: Prove) -> list[tuple[Extraction, Proof]]:
+    """Of what is put together from statements, those that are proved as one candidate and the rest as another."""
+    if not extraction.parts:
+        return [proved_form(extraction, prove)]
+    forms = [proved_form(part, prove) for part in extraction.parts]
+    groups = [[pair for pair in forms if (pair[1].ok is True) is proven] for proven in (True, False)]
+    return [(combined([form for form, _ in group]), group[0][1]) for group in groups if group]
+
+
+def _sentences(text: str) -> list[str]:
+    from truekeep.extract.offline.sentences import own_sentences  # noqa: PLC0415
+
+    return [text[start:end] for start, end in own_sentences(text)] or [text]
+
+
+def _in_own_words(extraction: Extraction, conversation: Conversation) -> Extraction | None:
+    from truekeep.extract.own_words import in_own_words  # noqa: PLC0415 - loads the languages
+
+    return in_own_words(extraction, conversation)
 
 
 def prover(conversation: Conversation) -> Prove:

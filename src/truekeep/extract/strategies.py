@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -73,11 +74,11 @@ class Summary:
         if model is not None:
             return _with_model(self.name, conversation, model, max_text=self.max_summary_length)
         chosen = self._chosen(_statements(conversation))
-        if not chosen:
-            return []
-        text = ". ".join(found.text for found in chosen) + "."
-        supports = tuple(Support(found.quote, found.message_id) for found in chosen)
-        return [Extraction(text, supports, self.name)]
+        parts = [
+            Extraction(found.text, (Support(found.quote, found.message_id),), self.name, plainer=found.plainer)
+            for found in chosen
+        ]
+        return [combined(parts)] if parts else []
 
     def _chosen(self, statements: Iterable[Statement]) -> list[Statement]:
         chosen: list[Statement] = []
@@ -132,6 +133,13 @@ class Custom:
             "current_datetime": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         return secure_format_prompt(self.custom_prompt, self._allowed, **merge_variables(reserved, self.variables))
+
+
+def combined(parts: Sequence[Extraction]) -> Extraction:
+    """One candidate that says what several say, and rests on all that they rest on."""
+    supports = dict.fromkeys(support for part in parts for support in part.supports)
+    text = ". ".join(part.text.rstrip(".") for part in parts) + "."
+    return replace(parts[0], text=text, supports=tuple(supports), plainer=(), parts=tuple(parts))
 
 
 STRATEGIES: Mapping[str, type[Any]] = {kind.name: kind for kind in (Discrete, Summary, Preferences, Custom)}

@@ -41,12 +41,19 @@ def extract_statements(conversation: Conversation) -> list[Statement]:
 
 
 def _of_message(message: Message, grammar: Grammar, speaker: str | None) -> Iterator[Statement]:
-    for start, end in own_sentences(message.text[:LONGEST_MESSAGE]):
-        sentence = message.text[start:end]
-        for clause in statements(sentence, grammar):
-            quote = sentence[clause.start : clause.end]
-            dates = date_edits(quote, grammar, message.at.date()) if message.is_dated else []
-            text = grounded(quote, grammar, speaker, dates, kind=clause.kind, implied=clause.implied)
-            if len(text) <= MAX_TEXT:
-                plainer = (labelled(quote, grammar, speaker), quote, labelled(sentence, grammar, speaker))
-                yield Statement(text, quote, message.id, clause.kind, plainer)
+    for span in own_sentences(message.text[:LONGEST_MESSAGE]):
+        yield from statements_of(message, span, grammar, speaker)
+
+
+def statements_of(
+    message: Message, span: tuple[int, int], grammar: Grammar, speaker: str | None
+) -> Iterator[Statement]:
+    """What one sentence of a message states about its speaker."""
+    sentence = message.text[span[0] : span[1]]
+    for clause in statements(sentence, grammar):
+        quote = sentence[clause.start : clause.end]
+        dates = date_edits(quote, grammar, message.at.date()) if message.is_dated else []
+        text = grounded(quote, grammar, speaker, dates, kind=clause.kind, implied=clause.implied)
+        if len(text) <= MAX_TEXT:
+            plainer = (labelled(quote, grammar, speaker), quote, labelled(sentence, grammar, speaker))
+            yield Statement(text, quote, message.id, clause.kind, plainer)

@@ -30,10 +30,10 @@ def grounded(clause: str, grammar: Grammar, speaker: str | None, dates: list[Edi
     name = speaker or grammar.user
     edits = _edits(clause, grammar, name, kind=kind, implied=implied)
     if edits is not None:
-        text = _applied(clause, _without_overlap(edits, dates))
+        text = applied(clause, _without_overlap(edits, dates))
         if not grammar.label.search(text.replace(name, "\u00a6").lower()):
             return _finished(text)
-    return labelled(_applied(clause, dates), grammar, speaker)
+    return labelled(applied(clause, dates), grammar, speaker)
 
 
 def labelled(clause: str, grammar: Grammar, speaker: str | None) -> str:
@@ -184,7 +184,8 @@ def _without_overlap(edits: list[Edit], dates: list[Edit]) -> list[Edit]:
     return inside + dates
 
 
-def _applied(clause: str, edits: list[Edit]) -> str:
+def applied(clause: str, edits: list[Edit]) -> str:
+    """The clause with every edit carried out; of two that overlap, the first."""
     pieces, done = [], 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
         if edit.start < done:
