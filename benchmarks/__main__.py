@@ -15,11 +15,15 @@ from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.harness import Figure
+from benchmarks.harness import Figure, table
 
-QUICK = {"store": "benchmarks.store", "influence": "benchmarks.influence", "extract": "benchmarks.extract"}
+QUICK = {
+    "store": "benchmarks.store",
+    "influence": "benchmarks.influence",
+    "extract": "benchmarks.extract",
+    "recall": "benchmarks.recall_keep",
+}
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -32,18 +36,9 @@ def main(names: list[str]) -> int:
     for name in names or QUICK:
         print(f"measuring {name} …", file=sys.stderr)
         figures += import_module(QUICK[name]).measure()
-    Console().print(_table(figures))
+    Console().print(table(figures))
     _write(figures)
     return 0 if all(figure.ok for figure in figures) else 1
-
-
-def _table(figures: list[Figure]) -> Table:
-    table = Table("figure", "measured", "bound", "")
-    for figure in figures:
-        bound = "" if figure.bound is None else f"≤ {figure.bound:g} {figure.unit}"
-        state = "" if figure.bound is None else ("ok" if figure.ok else "OVER")
-        table.add_row(figure.name, f"{figure.value:.3g} {figure.unit}", bound, state or figure.note)
-    return table
 
 
 def _write(figures: list[Figure]) -> None:

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+
+from rich.table import Table
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure. ``bound`` is what it must not exceed; without one it is only reported."""
+    """One measured figure: not above ``bound``, not below ``least``; without either it is only reported."""
 
     name: str
     value: float
     unit: str
     bound: float | None = None
     note: str = ""
+    least: float | None = None
 
     @property
     def ok(self) -> bool:
-        return self.bound is None or self.value <= self.bound
+        return (self.bound is None or self.value <= self.bound) and (self.least is None or self.value >= self.least)
+
+    @property
+    def limit(self) -> str:
+        """What it must keep to, in words."""
+        if self.least is not None:
+            return f"≥ {self.least:g} {self.unit}".rstrip()
+        return "" if self.bound is None else f"≤ {self.bound:g} {self.unit}".rstrip()
+
+    @property
+    def state(self) -> str:
+        """Whether it does."""
+        return ("ok" if self.ok else "MISSED") if self.limit else ""
 
 
 def cpu_per_call(calls: Mapping[str, Callable[[], object]], *, rounds: int, repeat: int) -> dict[str, list[float]]:
@@ -33,6 +49,35 @@ def cpu_per_call(calls: Mapping[str, Callable[[], object]], *, rounds: int, repe
                 call()
             found[name].append((time.process_time() - started) / repeat)
     return found
+
+
+def table(figures: Iterable[Figure]) -> Table:
+    """The figures beside what they must keep to."""
+    rows = Table("figure", "measured", "bound", "")
+    for figure in figures:
+        rows.add_row(figure.name, f"{figure.value:.3g} {figure.unit}", figure.limit, figure.state or figure.note)
+    return rows
+
+
+class Noise:
+    """How much the machine's other work disturbs: the time of one fixed piece of work, taken again and again."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def sample(self) -> None:
+        """Do the fixed work once more."""
+        started = time.process_time()
+        total = 0
+        for number in range(100_000):
+            total += number % 7
+        self.times.append(time.process_time() - started)
+
+    def __str__(self) -> str:
+        slowest, middle = max(self.times) / min(self.times), statistics.median(self.times) / min(self.times)
+        load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+        spread = f"fixed work took {middle:.2f} times its quickest in the middle and {slowest:.2f} times at worst"
+        return f"{spread}; load {load} on {os.cpu_count()} cores"
 
 
 def median_ratio(numerator: list[float], denominator: list[float]) -> float:

@@ -27,18 +27,30 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--without", nargs="*", choices=["session", "day", "speaker"], default=[])
     options = parser.parse_args()
-    turns, asked = data.turns(options.memories), data.questions(options.questions)
-    embedder = embed.by_name(options.embedder)
+    scores = measured(options.memories, options.questions, options.embedder, options.cache, frozenset(options.without))
+    for label, values in sorted(scores.items()):
+        print(f"{label:14} {statistics.mean(values):.4f}  ({len(values)} questions)")
+
+
+def measured(
+    memories: Path,
+    questions: Path,
+    embedder_name: str,
+    cache: Path | None = None,
+    without: frozenset[str] = frozenset(),
+) -> dict[str, list[float]]:
+    """The recall@10 of every question, under ``all``, its category and its conversation."""
+    turns, asked = data.turns(memories), data.questions(questions)
+    embedder = embed.by_name(embedder_name)
     scores: dict[str, list[float]] = defaultdict(list)
     for name in sorted({turn.conversation for turn in turns}):
         members = [turn for turn in turns if turn.conversation == name]
-        index = _indexed(members, embedder, options.cache, frozenset(options.without))
+        index = _indexed(members, embedder, cache, without)
         for question in (question for question in asked if question.conversation == name):
             found = _found(index, members, question, embedder)
             for label in ("all", question.category, name):
                 scores[label].append(data.recall_at(found, question))
-    for label, values in sorted(scores.items()):
-        print(f"{label:14} {statistics.mean(values):.4f}  ({len(values)} questions)")
+    return scores
 
 
 def _indexed(members: list[data.Turn], embedder: Embedder | None, cache: Path | None, without: frozenset[str]) -> Index:

@@ -12,8 +12,9 @@ import pytest
 
 from truekeep import Keep
 from truekeep.errors import StoreError, StoreTampered
+from truekeep.stores.sqlite import PAGE_BYTES
 
-PAGE = 4096
+PAGE = PAGE_BYTES
 Files = dict[str, bytes]
 
 

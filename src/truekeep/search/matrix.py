@@ -44,10 +44,10 @@ class Slab:
     lower: Bytes
 
     @classmethod
-    def empty(cls, dim: int) -> Self:
-        """Room for a slab's rows."""
-        halves = (np.zeros((_SLAB, dim), dtype=np.int8) for _ in range(2))
-        return cls(np.zeros(_SLAB, dtype=np.float32), *halves)
+    def empty(cls, dim: int, rows: int = _SLAB) -> Self:
+        """Room for some rows."""
+        halves = (np.zeros((rows, dim), dtype=np.int8) for _ in range(2))
+        return cls(np.zeros(rows, dtype=np.float32), *halves)
 
     @classmethod
     def of(cls, vectors: Floats) -> Self:
@@ -70,10 +70,9 @@ class Slab:
         """Some of the rows."""
         return Slab(self.scales[rows], self.upper[rows], self.lower[rows])
 
-    def put(self, offset: int, other: Slab) -> None:
-        """Write rows from ``offset`` on."""
-        span = slice(offset, offset + len(other.scales))
-        self.scales[span], self.upper[span], self.lower[span] = other.scales, other.upper, other.lower
+    def put(self, rows: slice | NDArray[np.int64], other: Slab) -> None:
+        """Write some rows."""
+        self.scales[rows], self.upper[rows], self.lower[rows] = other.scales, other.upper, other.lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class Matrix:
             if number == len(slabs):
                 slabs = (*slabs, Slab.empty(self.dim))
             step = min(_SLAB - offset, count - done)
-            slabs[number].put(offset, rows.part(slice(done, done + step)))
+            slabs[number].put(slice(offset, offset + step), rows.part(slice(done, done + step)))
             place, done = place + step, done + step
         return type(self)(self.dim, place, slabs)
 
@@ -135,9 +134,11 @@ class Matrix:
     def rows(self, rows: NDArray[np.int64]) -> Slab:
         """Some rows, in the order asked for."""
         numbers, offsets = np.divmod(rows, _SLAB)
-        parts = [self.slabs[number].part(offsets[numbers == number]) for number in np.unique(numbers).tolist()]
-        places = np.argsort(np.argsort(numbers, kind="stable"), kind="stable")
-        return joined(parts, self.dim).part(places)
+        found = Slab.empty(self.dim, len(rows))
+        for number in sorted(set(numbers.tolist())):
+            places = np.flatnonzero(numbers == number)
+            found.put(places, self.slabs[number].part(offsets[places]))
+        return found
 
 
 def finite(vector: Floats, shape: tuple[int, ...]) -> Floats:
@@ -172,17 +173,6 @@ def unpacked(blobs: Sequence[bytes], dim: int) -> tuple[Slab, NDArray[np.bool_]]
     sound = (scales >= 0) & (scales <= 1)  # neither holds for what is not a number
     upper, lower = table[:, _SCALE.size : _SCALE.size + dim], table[:, _SCALE.size + dim :]
     return Slab(np.where(sound, scales, np.float32(0)), upper, lower), sound
-
-
-def joined(parts: Sequence[Slab], dim: int) -> Slab:
-    """Several runs of rows as one."""
-    if not parts:
-        return Slab.of(np.zeros((0, dim), dtype=np.float32))
-    return Slab(
-        np.concatenate([part.scales for part in parts]),
-        np.concatenate([part.upper for part in parts]),
-        np.concatenate([part.lower for part in parts]),
-    )
 
 
 def _scan(upper: Bytes, asked: Slab, out: Floats) -> None:

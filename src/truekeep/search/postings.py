@@ -74,8 +74,9 @@ class Postings:
             yield self.rows[span], self.counts[span].astype(np.float32)
         recent = self.tail_rows[: self.tail][self.tail_terms[: self.tail] == np.uint32(term)]
         if recent.size:
-            rows, counts = np.unique(recent, return_counts=True)
-            yield rows, counts.astype(np.float32)
+            # A row's terms were added together, so equal numbers stand next to each other.
+            firsts = np.flatnonzero(np.concatenate(([True], recent[1:] != recent[:-1])))
+            yield recent[firsts], np.diff(np.append(firsts, recent.size)).astype(np.float32)
 
     def kept(self, rows: NDArray[np.int64], size: int) -> Self:
         """The view in which only these of ``size`` rows are left, numbered anew in their order."""

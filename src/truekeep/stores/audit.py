@@ -40,16 +40,17 @@ def follow(tip: Tip, events: Iterable[EventRow], changed: list[Touched] | None =
     """Walk the chain on from ``tip``; ``changed``, when given, gets the rows that each event touched."""
     seal, seq, previous, at, state = tip.seal, tip.head.seq, tip.head.hash, tip.head.at, None
     for event in events:
-        if event.seq != seq + 1:
+        number, moment, kind, _, left, digest = event
+        if number != seq + 1:
             raise _broken(f"event {seq + 1} is missing or out of order", Head(seq, previous, at))
         try:
-            holds = hmac.compare_digest(seal.link(previous, event), event.hash)
+            holds = hmac.compare_digest(seal.link(previous, event), digest)
         except (TypeError, ValueError):
             holds = False
         if not holds:
-            raise _broken(f"event {event.seq} was altered", Head(seq, previous, at))
-        seq, previous, at, state = event.seq, event.hash, event.at, event.state
-        if event.kind == ROTATED:
+            raise _broken(f"event {number} was altered", Head(seq, previous, at))
+        seq, previous, at, state = number, digest, moment, left
+        if kind == ROTATED:
             seal = seal.successor()
         if changed is not None:
             changed += [(table, place, mac) for table, place, mac in json.loads(event.body).get("rows", ())]

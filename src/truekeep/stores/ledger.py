@@ -199,10 +199,12 @@ class Ledger:
         with self.reading():
             expected, backend = self._expected[table], self._backend
             rows = backend.rows(table, cards=True) if seqs is None else iter(backend.by_seqs(table, seqs, cards=True))
-            for row in rows:
-                if expected.get(row.seq) != row.mac:
-                    continue
-                if self._intact or self._seal.holds_whole(table, row):
+            in_force = (row for row in rows if expected.get(row[0]) == row[4])
+            if self._intact:
+                yield from in_force
+                return
+            for row in in_force:
+                if self._seal.holds_whole(table, row):
                     yield row
                 elif self._seal.holds(table, row):
                     yield row._replace(card=None)

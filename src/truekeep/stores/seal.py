@@ -99,7 +99,7 @@ class Seal:
     def tally(self, table: str, rows: Iterable[Row]) -> Tally:
         """Look at every row, with its card. How long opening a keep takes is decided here."""
         found = Tally()
-        fresh, share, number, macs, total = self._whole[table].copy, self._term, int.from_bytes, found.macs, 0
+        fresh, share, number, macs, total = self._whole[table].copy, self._term.copy, int.from_bytes, found.macs, 0
         for row in rows:
             _, _, _, _, mac, card = row
             whole = fresh()
@@ -112,7 +112,9 @@ class Seal:
                 holds = False
             if holds or self._takes_apart(table, row, found):
                 macs[row[0]] = mac
-                total += number(_finished(share, mac), "big")
+                term = share()
+                term.update(mac)
+                total += number(term.digest(), "big")
         found.total = total
         return found
 
@@ -141,7 +143,9 @@ class Seal:
         """The chain hash of an event: over its content, the set it left behind and the event before it."""
         seq, at, kind, body, state, _ = event
         text = f"{seq}\x1f{len(state)}\x1f{len(at)}\x1f{len(kind)}\x1f{at}{kind}{body}"
-        return _finished(self._link, previous + text.encode("utf-8", "surrogatepass") + state)
+        chained = self._link.copy()
+        chained.update(previous + text.encode("utf-8", "surrogatepass") + state)
+        return bytes(chained.digest())
 
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash, so that erased text cannot be guessed back from the log."""

@@ -24,6 +24,8 @@ from truekeep.stores.sqlite_schema import migrate
 
 _TOP_SEQ = 1 << 62
 _PAUSE = 0.05
+PAGE_BYTES = 8_192
+"""Counts for a new file. Six memories fit a page of this size, so that opening reads a quarter less than with half."""
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.FullError, StoreFull, "The disk is full."),
     (apsw.BusyError, StoreBusy, "Another process is writing to this keep."),
@@ -50,6 +52,7 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
             connection.set_busy_timeout(int(busy_seconds * 1000))
             connection.pragma("cipher", cipher)
             connection.pragma("key", f"raw:{key.hex()}")
+            connection.pragma("page_size", PAGE_BYTES)
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")
             connection.pragma("trusted_schema", 0)
