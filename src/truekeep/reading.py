@@ -13,6 +13,7 @@ from truekeep.influence import UNRIVALLED, Place
 from truekeep.influence import Reader as ForWhom
 from truekeep.policy import Policy, blocking
 from truekeep.proofs import Proofs
+from truekeep.screens.credentials import redact
 from truekeep.screens.panel import Panel, Screening
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
@@ -126,7 +127,7 @@ class Reader:
 
         settled = self._succession.settled(memory, whom, now or self._clock(), is_blocked)
         fades_at = None if settled.merit.may_act else self._proofs.fades_at(memory)
-        text, influence = fence.sanitised(memory.text), settled.influence
+        text, influence = fence.sanitised(_without_secrets(memory)), settled.influence
         return Shown(memory, text, (), influence.may_act, influence.why, settled.place, fades_at)
 
     def listed(self, *, after: int = 0, limit: int | None = None, whom: ForWhom = ANYBODY) -> list[Shown]:
@@ -135,6 +136,11 @@ class Reader:
         memories = map(memory_from, self._ledger.all("memories", after=after, limit=limit))
         shown = (self.shown(memory, now, panel, whom) for memory in memories if not is_expired(memory, now))
         return [one for one in shown if not one.is_over(now)]
+
+    def is_doubted(self, memory: Memory) -> bool:
+        """Whether actions that relied on it turned out badly more often than well."""
+        credits = self._proofs.credits(memory)
+        return credits.bad > credits.good
 
     def block_reason(self, memory: Memory, panel: Panel | None = None) -> tuple[str, ...]:
         """The rule ids that block a memory now; what today's screens already passed at writing is not run again."""
@@ -157,6 +163,13 @@ def blocked_by(memory: Memory, panel: Panel, policy: Policy) -> tuple[str, ...]:
     standing = Standing.OWNER if approved else memory.standing
     findings = panel.examine(fields_of(memory), standing)
     return tuple(blocking(policy, standing, findings, approved.rules if approved else ()))
+
+
+def _without_secrets(memory: Memory) -> str:
+    """The text; of one that a person let in although something was found in it, without passwords, keys and codes."""
+    if memory.approval is None or not memory.approval.rules:
+        return memory.text
+    return redact(memory.text)
 
 
 def is_hearsay(memory: Memory) -> bool:

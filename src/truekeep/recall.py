@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from truekeep.succession import ANYBODY
 from truekeep.types import Memory, Recalled, Standing
 
 _PAGE = 16
+_DOUBTED = 0.8
 
 
 class Recall(list[Recalled]):
@@ -108,17 +109,28 @@ class Recaller:
         return Recall(hits, withheld, self._catalog.degraded)
 
     def _proposals(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
-        """Verified hits in order of their score, a page at a time until nothing more is related."""
-        seen, page = 0, max(_PAGE, 3 * query.k)
-        search = self._catalog.search(
-            query.text, today=query.now.date(), acting_only=query.influence_only, explain=query.explain
-        )
+        """Verified hits in order of their score, a page at a time until nothing more is related.
+
+        Once hearsay has had its share, a page is looked for among the rest only: a flood costs one page, not all of it.
+        """
+        read: set[int] = set()
+        page, acting_only = max(_PAGE, 3 * query.k), query.influence_only
+        search = self._search(query, acting_only=acting_only)
         while True:
-            found = search(seen + page)
-            yield from self._verified(query, found[seen:], flood, withheld)
-            if len(found) < seen + page:
+            found = search(page)
+            fresh = [hit for hit in found if hit.seq not in read]
+            read.update(hit.seq for hit in fresh)
+            yield from self._verified(query, fresh, flood, withheld)
+            if flood.is_full and not acting_only:
+                acting_only = True
+                search = self._search(query, acting_only=True)
+            elif len(found) < page:
                 return
-            seen, page = len(found), page * 4
+            page *= 4
+
+    def _search(self, query: Query, *, acting_only: bool) -> Callable[[int], list[Hit]]:
+        today = query.now.date()
+        return self._catalog.search(query.text, today=today, acting_only=acting_only, explain=query.explain)
 
     def _verified(
         self, query: Query, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
@@ -161,8 +173,15 @@ class Recaller:
             by_place = {hit.seq: hit for hit in found[start : start + portion]}
             rows = self._ledger.at("memories", list(by_place))
             memories = [(by_place[seq], memory_from(sealed)) for seq, sealed in rows.items()]
-            scored = [(_score(hit.score, memory, query), hit, memory) for hit, memory in memories]
+            scored = [(self._score(hit.score, memory, query), hit, memory) for hit, memory in memories]
             yield from sorted(scored, key=lambda one: -one[0])
+
+    def _score(self, score: float, memory: Memory, query: Query) -> float:
+        """The hit's score, less for age and for outcomes that were more often bad than good; neither removes it."""
+        if query.half_life_days > 0:
+            age = max(0.0, (query.now - memory.as_of).total_seconds() / 86_400)
+            score *= 0.5 ** (age / query.half_life_days)
+        return score * _DOUBTED if self._reader.is_doubted(memory) else score
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,17 +221,12 @@ def _withheld(query: Query, proposal: _Proposal) -> str | None:
     return "below_min_score" if proposal.score < query.min_score else None
 
 
-def _score(score: float, memory: Memory, query: Query) -> float:
-    if query.half_life_days > 0:
-        age = max(0.0, (query.now - memory.as_of).total_seconds() / 86_400)
-        score *= 0.5 ** (age / query.half_life_days)
-    return score
-
-
 def _recalled(proposal: _Proposal) -> Recalled:
     shown, memory = proposal.shown, proposal.shown.memory
     if shown.blocked:
         memory = replace(memory, text=shown.text, topics=(), entities=(), metadata={})
+    elif memory.approval and memory.approval.rules:
+        memory = replace(memory, text=shown.text)  # no way round what was taken out of the text
     return Recalled(
         text=shown.text,
         score=round(proposal.score, 6),

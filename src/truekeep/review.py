@@ -12,6 +12,7 @@ from truekeep.candidate import checked_moment, checked_text
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate
 from truekeep.origin import person_name
+from truekeep.screens.credentials import redact
 from truekeep.stores.ledger import Entry, Ledger, Sealed
 from truekeep.stores.records import item_body, item_from, tombstone_body, tombstone_from
 from truekeep.types import Approval, Decision, Item, Memory, Tombstone, Verdict, utc_text
@@ -154,13 +155,18 @@ class Review:
         self._gate.remove(entry, sealed, by=by)
 
 
+def text_of(item: Item) -> str:
+    """What is held, without passwords, keys and codes: whoever decides need not see them."""
+    return redact(item.memory.text) if item.findings else item.memory.text
+
+
 def item_as_dict(item: Item) -> dict[str, Any]:
     """A review item as JSON members; its text is sanitised, because JSON is read by programs and models too."""
     return {
         "id": item.id,
         "kind": item.kind,
         "state": item.state,
-        "content": fence.sanitised(item.memory.text),
+        "content": fence.sanitised(text_of(item)),
         "code": item.code,
         "reason": item.reason,
         "findings": [finding.as_dict() for finding in item.findings],

@@ -265,3 +265,17 @@ def test_bad_calls_are_refused_and_nothing_is_written(
         session.check_action(name, arguments)  # type: ignore[arg-type]
     assert refused.value.code == code
     assert len(shop.audit.events()) == before
+
+
+def test_a_bad_outcome_lowers_the_rank_and_no_more(shop: Keep, session: Session) -> None:
+    first = shop.remember("Northwind's account is 1180-22", via="user").memory_id
+    second = shop.remember("Northwind's account manager is Eva", via="user").memory_id
+    session.observe("user", ASKED)
+    ticket = session.check_action("pay", CALL).ticket
+    assert ticket
+    ticket.redeem("pay", CALL)
+    scores = {hit.memory.id: hit.score for hit in shop.recall("Northwind's account")}
+    shop.credit(run="s-1", outcome="bad", via="outcomes")
+    after = {hit.memory.id: hit.score for hit in shop.recall("Northwind's account", influence_only=True)}
+    assert after[str(first)] < scores[str(first)]
+    assert set(after) == {first, second}

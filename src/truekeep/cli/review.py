@@ -10,7 +10,7 @@ import click
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_verdict, table
 from truekeep.fence import one_line, sanitised
-from truekeep.review import STATES, item_as_dict
+from truekeep.review import STATES, item_as_dict, text_of
 from truekeep.types import Item
 
 _by = click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
@@ -38,21 +38,22 @@ def list_items(state: str, keep_name: str, home: str | None, output: str) -> Non
         return
     listing = table("id", "what", "from", "held text", wide="held text")
     for item in items:
-        listing.add_row(item.id, item.kind, one_line(item.memory.origin.channel), one_line(item.memory.text))
+        listing.add_row(item.id, item.kind, one_line(item.memory.origin.channel), one_line(text_of(item)))
     out.print(listing)
 
 
 @review.command()
 @click.argument("item_id")
+@click.option("--reveal", is_flag=True, help="Show passwords, keys and codes, too; for your eyes only.")
 @with_keep
-def show(item_id: str, keep_name: str, home: str | None, output: str) -> None:
+def show(item_id: str, reveal: bool, keep_name: str, home: str | None, output: str) -> None:
     """Show one item: its text, where it came from and what was found in it."""
     with open_keep(keep_name, home) as keep:
         item = keep.review.show(item_id)
     if output == "json":
         print_json(item_as_dict(item))
     else:
-        _print_item(item)
+        _print_item(item, item.memory.text if reveal else text_of(item))
 
 
 @review.command()
@@ -112,11 +113,11 @@ def lift(text: str, by: str, reason: str, keep_name: str, home: str | None, outp
         console().print("Lifted." if lifted else "There is no tombstone for that text.")
 
 
-def _print_item(item: Item) -> None:
+def _print_item(item: Item, text: str) -> None:
     out = console()
     origin = item.memory.origin
     out.print(f"{item.id}  {item.kind}  {item.state}", style="bold")
-    out.print(sanitised(item.memory.text))
+    out.print(sanitised(text))
     out.print(f"from     {one_line(origin.channel)} {one_line(origin.principal or '')}", style="dim")
     out.print(f"standing {item.memory.standing.label}", style="dim")
     out.print(f"why held {item.reason}", style="yellow")
