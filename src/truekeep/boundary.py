@@ -215,6 +215,7 @@ class Boundary:
             relied_on=judged.relied_on,
             request=judged.request,
             grant=judged.grant,
+            is_consequential=judged.is_consequential,
         )
 
     def _digest(self, call: bytes) -> str:

@@ -55,7 +55,7 @@ class CreditBook:
         return {"run": run, "outcome": outcome, "memories": sorted(memories)}
 
     def _used(self, run: str) -> dict[str, int]:
-        """The memories whose values are in the run's redeemed tickets, with their versions.
+        """The memories that the run's redeemed tickets put to the test, with their versions.
 
         A run that did nothing is not known, and a memory that was changed after its ticket counts for nothing.
         """
@@ -64,7 +64,7 @@ class CreditBook:
             raise UnknownId(
                 "No action of that run was carried out.", code="unknown_run", hint="Credit counts for redeemed tickets."
             )
-        used = {(memory_id, record.at) for record in spent for memory_id in record.matched}
+        used = {(memory_id, record.at) for record in spent for memory_id in record.credited}
         found = ((self._ledger.get("memories", memory_id), at) for memory_id, at in used)
         memories = [(memory_from(sealed), at) for sealed, at in found if sealed is not None and sealed.verified]
         return {memory.id: memory.version for memory, at in memories if memory.created_at <= at}

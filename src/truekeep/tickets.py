@@ -35,7 +35,7 @@ class TicketRecord:
     at: datetime
     expires_at: datetime
     matched: tuple[str, ...] = ()
-    """The memories whose values are in the call; what credit counts for."""
+    """The memories whose values are in the call."""
     relied_on: tuple[str, ...] = ()
     """Those of them that proved a value."""
     request: tuple[str, int] | None = None
@@ -43,6 +43,16 @@ class TicketRecord:
     grant: str | None = None
     decided_by: str | None = None
     spent_at: datetime | None = None
+    is_consequential: bool = False
+
+    @property
+    def credited(self) -> tuple[str, ...]:
+        """The memories that the outcome of the call speaks for, or against.
+
+        An ordinary call is let through whatever its values are, so that it went well says nothing about them: whoever
+        steers the agent could look a value up until outcomes prove it, or until they disprove a true one.
+        """
+        return self.matched if self.is_consequential or self.decided_by else ()
 
     def as_dict(self) -> dict[str, Any]:
         """The ticket as JSON members, without the hash."""
@@ -131,6 +141,7 @@ def _body(record: TicketRecord) -> dict[str, Any]:
         "grant": record.grant,
         "decided_by": record.decided_by,
         "spent_at": utc_text(record.spent_at) if record.spent_at else None,
+        "consequential": record.is_consequential or None,
     }
     return {name: value for name, value in members.items() if value not in (None, [])}
 
@@ -156,4 +167,5 @@ def _record(sealed: Sealed) -> TicketRecord:
         grant=body.get("grant"),
         decided_by=body.get("decided_by"),
         spent_at=utc_moment(spent_at) if spent_at else None,
+        is_consequential=body.get("consequential", False),
     )

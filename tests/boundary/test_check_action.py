@@ -231,6 +231,43 @@ def test_a_bad_outcome_asks_a_person_and_removes_nothing(shop: Keep, session: Se
     assert shop.recall("Northwind account")[0].may_act
 
 
+LOOKED_UP = {"customer": "Northwind", "account": "1180-22"}
+
+
+def looked_up(session: Session, run: str) -> None:
+    """An ordinary call, which goes through whatever its values are."""
+    found = session.check_action("look_up", LOOKED_UP, run=run)
+    assert (found.code, bool(found.matched)) == ("ordinary", True)
+    assert found.ticket
+    found.ticket.redeem("look_up", LOOKED_UP)
+
+
+def test_looking_a_value_up_does_not_prove_it(shop: Keep, session: Session) -> None:
+    memory = shop.remember("Northwind's account is 1180-22", via="crm").memory_id
+    assert memory
+    session.observe("user", "Please look up Northwind and its account")
+    for number in range(5):
+        looked_up(session, f"run-{number}")
+        assert shop.credit(run=f"run-{number}", outcome="good", via="outcomes")["memories"] == []
+    assert shop.get_memory(memory)["may_act"] is False
+
+
+def test_failed_lookups_do_not_silence_what_a_payment_proved(shop: Keep, session: Session) -> None:
+    memory = shop.remember("Northwind's account is 1180-22", via="crm").memory_id
+    assert memory
+    session.observe("user", f"{ASKED}, and look up Northwind and its account")
+    ticket = session.check_action("pay", CALL, run="paid").ticket
+    assert ticket
+    shop.actions.confirm(ticket, via="user")
+    ticket.redeem("pay", CALL)
+    shop.credit(run="paid", outcome="good", via="outcomes")
+    for number in range(5):
+        looked_up(session, f"run-{number}")
+        shop.credit(run=f"run-{number}", outcome="bad", via="outcomes")
+    assert shop.get_memory(memory)["may_act"] is True
+    assert shop.review.list() == []
+
+
 def test_a_burst_of_credit_stops_at_the_limit(shop: Keep, session: Session, clock: Clock) -> None:
     call = {"topic": "weather"}
     for number in range(61):
