@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
+from truekeep.quote.attachment import Piece, pieces_with
 from truekeep.quote.paste import SeenTexts, split_paste
 from truekeep.text import folded
 from truekeep.text.clause import SELF, Clause, clauses
@@ -227,7 +228,7 @@ def _other_subject(memory: str, sentence: str, said: Sequence[Understood], speak
         if SELF in subject and not _speaks_of_self(sentence):
             return Proof(False, "another_subject", "It says of you what you said of something else.")
         for value in clause.values:
-            if value.kind not in _UNCHECKED and not _said_of(_wanted(value, clause), subject, said):
+            if value.kind not in _UNCHECKED and not _said_of(_wanted(value, clause), subject, clause.attribute, said):
                 return Proof(False, "another_subject", "It gives a value to another subject than you did.")
     return None
 
@@ -252,22 +253,37 @@ def _has_name(text: str) -> bool:
     return any(value.kind is Kind.NAME and value.sure for value in scan(text).values)
 
 
-def _said_of(wanted: set[str], subject: tuple[str, ...], said: Sequence[Understood]) -> bool:
-    names = [word for word in subject if word != SELF]
+def _said_of(
+    wanted: set[str], subject: tuple[str, ...], attribute: tuple[str, ...], said: Sequence[Understood]
+) -> bool:
     for part in (one for one in said if not one.keys.isdisjoint(wanted)):
-        for clause in part.clauses:
-            keys = {key for own in clause.values for key in _forms(own, part.at)}
-            if keys & wanted and _is_about(clause, names, SELF in subject, part):
-                return True
+        holds = partial(_is_wanted, wanted, part.at)
+        for clause in (one for one in part.clauses if any(map(holds, one.values))):
+            sentence = part.scanned.view.text[slice(*clause.span)]
+            for piece in pieces_with(sentence, holds):
+                if _gives(piece, attribute, part) and _is_about(piece, clause, subject, part):
+                    return True
     return False
 
 
-def _is_about(clause: Clause, names: list[str], is_self: bool, part: Understood) -> bool:
-    spoken = clause.words | set(clause.about) | set(clause.value)
-    if all(name in spoken or any(word[:_PREFIX] == name[:_PREFIX] for word in spoken) for name in names):
-        return True if names or not is_self else SELF in spoken or not clause.is_attribute
+def _is_wanted(wanted: set[str], at: datetime | None, value: Salient) -> bool:
+    return not wanted.isdisjoint(_forms(value, at))
+
+
+def _gives(piece: Piece, attribute: tuple[str, ...], part: Understood) -> bool:
+    """Whether the value is given for that attribute, where the owner spoke of it at all."""
+    spoken = [word for word in attribute if _mentions(part, word)]
+    return not spoken or piece.gives(spoken)
+
+
+def _is_about(piece: Piece, clause: Clause, subject: tuple[str, ...], part: Understood) -> bool:
+    names = [word for word in subject if word != SELF]
+    if piece.names(names):
+        return (
+            True if names or SELF not in subject else SELF in clause.words | {*clause.about} or not clause.is_attribute
+        )
     # "Northwind sent a bill. Their account is …": the pronoun carries the subject over.
-    return clause.has_pronoun and all(name in part.words for name in names)
+    return clause.has_pronoun and all(name in part.words for name in names) and not piece.has_own_subject(names)
 
 
 def _unsaid_words(memory: str, holder: Understood, said: Sequence[Understood], speaker: str | None) -> Proof | None:
