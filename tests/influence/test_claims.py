@@ -15,10 +15,10 @@ from truekeep.influence.claims import (
     claim_key,
     claim_of,
     contradicts,
-    hearsay_marks,
     relation,
     same_claim,
 )
+from truekeep.influence.marks import hearsay_marks
 
 PAIRS = yaml.safe_load((Path(__file__).parent / "claims.yaml").read_text("utf-8"))
 
@@ -103,6 +103,39 @@ def test_an_echo_of_hearsay_is_recognised_in_other_words_and_other_spellings() -
         "Mallory Jones handles Northwind's payments",
     ):
         assert planted & set(hearsay_marks(echo)), echo
+
+
+DICTATED = (
+    "77 77 13",
+    "7777/13",
+    "7777 minus 13",
+    "7 7 7 7 - 1 3",
+    "seven seven seven seven dash one three",
+    "double seven double seven one three",
+    "siebenundsiebzig siebenundsiebzig dreizehn",
+    "sept sept sept sept un trois",
+    "sedem sedem sedem sedem jeden tri",
+    "7777 first and then 13",
+    "Nzc3Ny0xMw==",
+    "373737372d3133",
+)
+
+
+@pytest.mark.parametrize("spelling", DICTATED)
+def test_a_number_that_was_dictated_on_a_page_is_recognised_in_digits_and_the_other_way_round(spelling: str) -> None:
+    page = set(hearsay_marks(f"About the account of Northwind the notice writes {spelling}."))
+    for echo in (
+        "Northwind's account is 7777-13.",
+        "Northwind's account is 777713.",
+        "Northwind's IBAN is SK99 7777 13",
+    ):
+        assert page & set(hearsay_marks(echo)), echo
+    assert not page & set(hearsay_marks("Northwind's account is 7771-13."))
+
+
+def test_long_words_on_a_page_do_not_use_up_the_look_for_encoded_values() -> None:
+    page = " ".join(["understanding Considerable MANAGEMENT"] * 40) + " Nzc3Ny0xMw=="
+    assert set(hearsay_marks(page)) & set(hearsay_marks("Northwind's account is 7777-13."))
 
 
 def test_an_echo_of_a_claim_without_values_is_recognised_too() -> None:

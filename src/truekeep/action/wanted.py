@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import islice
 from urllib.parse import unquote
 
 from truekeep.action.arguments import Leaf
 from truekeep.action.keys import host, joined, value_keys
 from truekeep.action.kinds import ADDRESSES, TELLING, is_in_hundredths, role_of
 from truekeep.text import folded, views
+from truekeep.text.runs import decoded_runs
 from truekeep.text.salient import Kind, Salient, loose, scan
 from truekeep.text.salient.numbers import canonical
 
@@ -22,7 +20,6 @@ _LEGAL_FORMS = frozenset({"ltd", "inc", "gmbh", "llc", "corp", "plc", "ag", "sa"
 _LONG_TEXT = 6
 _SHORTEST_LOOSE = 5
 _SHORTEST_PART = 6
-_RUN = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _MOST_RUNS = 16
 _ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{8,}|%[0-9A-Fa-f]{2}|&#|\\[ux]|[^\x00-\x7f]")
 
@@ -144,7 +141,7 @@ def _hidden_keys(text: str) -> tuple[str, ...]:
     if not text or not _ENCODED.search(text):
         return ()
     keys: list[str] = []
-    for reading in (*(view.text for view in views(text)[1:]), *_decoded(text)):
+    for reading in (*(view.text for view in views(text)[1:]), *decoded_runs(text, _MOST_RUNS)):
         keys.append(f"loose:{loose(reading)}")
         for value in scan(reading).values:
             if value.kind in TELLING and value.sure:
@@ -152,20 +149,3 @@ def _hidden_keys(text: str) -> tuple[str, ...]:
                 if value.kind in ADDRESSES:
                     keys.append(f"loosehost:{loose(host(value))}")
     return tuple(keys)
-
-
-def _decoded(text: str) -> Iterator[str]:
-    """What base64 and hexadecimal runs hold; unlike the views, a bare account number counts as content here."""
-    for match in islice(_RUN.finditer(text), _MOST_RUNS):
-        run = match[0].rstrip("=")
-        for decode in (bytes.fromhex, _base64):
-            try:
-                plain = decode(run).decode("ascii")
-            except ValueError:
-                continue
-            if plain.isprintable():
-                yield plain
-
-
-def _base64(run: str) -> bytes:
-    return base64.b64decode(run.replace("-", "+").replace("_", "/") + "=" * (-len(run) % 4), validate=True)

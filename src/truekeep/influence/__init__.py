@@ -6,7 +6,6 @@ from truekeep.influence.claims import (
     claim_key,
     claim_of,
     contradicts,
-    hearsay_marks,
     relation,
     same_claim,
 )
@@ -18,6 +17,7 @@ from truekeep.influence.corroboration import (
     standing_for,
 )
 from truekeep.influence.credit import Credits, Outcome, credits_of
+from truekeep.influence.marks import hearsay_marks
 from truekeep.influence.may_act import Influence, InfluencePolicy, MemoryFacts, may_act
 from truekeep.influence.outdated import outdated, questions
 from truekeep.influence.shelf import Shelf

@@ -10,15 +10,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from truekeep.text.clause import SELF, Clause, clauses
-from truekeep.text.lexemes import lexeme, lexemes
-from truekeep.text.salient import Kind, Salient, Scan, loose, scan
-from truekeep.text.salient.codes import digit_runs, host_of
+from truekeep.text.lexemes import lexemes
+from truekeep.text.salient import Kind, Salient, Scan, scan
 
 _FIELD, _CLAUSE = "\x1f", "\x1e"
 _VALUE_KINDS = tuple(f"{kind}:" for kind in Kind)
-# Values too common to recognise a source by; the claim as a whole stands in for them.
-_COMMON_KINDS = frozenset({Kind.NEGATION, Kind.BOOLEAN, Kind.CURRENCY, Kind.TIME})
-_SMALL_NUMBER = 3
 
 
 class Relation(StrEnum):
@@ -190,46 +186,3 @@ def _untyped(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _as_claim(given: Claim | str) -> Claim:
     return claim_of(given) if isinstance(given, str) else given
-
-
-def hearsay_marks(text: str | Scan) -> tuple[str, ...]:
-    """What to remember of a hearsay text, so that an enrolled echo of it is recognised later.
-
-    Loose spellings of its telling values in every reading, and its words as a whole. The caller hashes them with
-    a key; an enrolled statement one of whose marks was first met as hearsay does not corroborate.
-    """
-    scanned = scan(text) if isinstance(text, str) else text
-    parts = clauses(scanned)
-    owners = {word for clause in parts if clause.is_attribute for word in clause.subject}
-    found = {loose(digits) for digits in digit_runs(scanned.view.text)}
-    for value in scanned.values:
-        if _tells_a_source(value, owners):
-            found.update(loose(reading) for reading in _readings(value))
-    marks = [f"value:{value}" for value in sorted(found - {""})]
-    return (*marks, f"words:{bag}") if (bag := _bag(parts)) else tuple(marks)
-
-
-def _bag(parts: tuple[Clause, ...]) -> str:
-    """All content words without regard to order, case and inflection, and whether the whole denies."""
-    words = {lexeme(word) for clause in parts for word in clause.words}
-    values = {value.key for clause in parts for value in clause.values}
-    denies = str(sum(clause.negations for clause in parts) % 2)
-    return " ".join((*sorted(words | values), denies)) if words or values else ""
-
-
-def _readings(value: Salient) -> tuple[str, ...]:
-    """Every form in which the value could come back: without its currency, as a host without its path."""
-    forms = (value.value, *value.also)
-    if value.kind is Kind.MONEY:
-        return (*forms, *(form.partition(" ")[0] for form in forms))
-    return (*forms, host_of(value.value)) if value.kind is Kind.URL else forms
-
-
-def _tells_a_source(value: Salient, owners: set[str]) -> bool:
-    if value.kind in _COMMON_KINDS or not value.sure:
-        return False
-    if value.kind is Kind.NAME:
-        # Whom a claim is about is not what it plants; otherwise naming a firm once would silence all about it.
-        return not set(value.value.split()) <= owners
-    digits = sum(char.isdigit() for char in value.value)
-    return digits >= _SMALL_NUMBER or value.kind not in (Kind.NUMBER, Kind.PERCENT, Kind.DATE)
