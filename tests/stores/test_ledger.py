@@ -403,3 +403,31 @@ def test_an_apsw_error_never_escapes(home: Path, ledger: Ledger) -> None:
     with pytest.raises(Exception) as caught:  # noqa: PT011 - the point is which family it is not of
         ledger.all("queue")
     assert not isinstance(caught.value, apsw.Error)
+
+
+def test_what_opening_read_is_handed_on_once_and_never_after_a_change(home: Path, ledger: Ledger) -> None:
+    ledger.close()
+    for change in (False, True):
+        again = opened(home)
+        if change:
+            sealed = again.get("memories", "mem_two")
+            assert sealed
+            with again.writing() as entry:
+                entry.replace("memories", sealed.row, {"text": "two, corrected"})
+                entry.event("test.corrected")
+        bodies = [[row.body for row in again.current("memories")] for _ in range(2)]
+        assert bodies[0] == bodies[1] == [row.row.body for row in again.all("memories")]
+        assert ("corrected" in str(bodies)) == change
+        again.close()
+
+
+def test_a_change_by_another_process_after_opening_is_not_missed(home: Path, ledger: Ledger) -> None:
+    ledger.close()
+    again = opened(home)
+    put(other := opened(home), "four")
+    other.close()
+    assert len(list(again.current("memories"))) == 4
+    with intruder(home) as connection:
+        connection.execute("UPDATE memories SET body = '{}' WHERE seq = 1")
+    assert len(list(again.current("memories"))) == 3
+    again.close()

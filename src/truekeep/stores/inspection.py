@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from truekeep.errors import StoreTampered
@@ -18,11 +19,13 @@ from truekeep.stores.audit import (
     known_good,
     nothing_expected,
 )
-from truekeep.stores.base import RESTRICTING, TABLES, Backend
+from truekeep.stores.base import RESTRICTING, TABLES, Backend, Row
 from truekeep.stores.seal import Seal
 
 _MODULUS = 1 << 256
 _NAMED = 5
+_FEW = 20_000
+"""Up to so many memories are handed on instead of being read twice; their rows are about 1.5 KB each."""
 
 
 class Place(NamedTuple):
@@ -87,15 +90,27 @@ def newest_here(backend: Backend) -> Head:
     return Head(newest.seq, newest.hash, newest.at) if newest else Head(0, bytes(32))
 
 
-def inspect_rows(backend: Backend, tip: Tip) -> Inspection:
-    """Compare every row with what the chain left in its place."""
-    tallies = {table: tip.seal.tally(table, backend.rows(table, cards=True)) for table in TABLES}
+def inspect_rows(backend: Backend, tip: Tip, seen: list[Row] | None = None) -> Inspection:
+    """Compare every row with what the chain left in its place; ``seen`` gets the memories, unless they are many."""
+    found = {table: backend.rows(table, cards=True) for table in TABLES}
+    if seen is not None:
+        found["memories"] = _noted(found["memories"], seen)
+    tallies = {table: tip.seal.tally(table, rows) for table, rows in found.items()}
     cards = tuple(Place(table, seq) for table, tally in tallies.items() for seq in tally.cardless)
     if sum(tally.total for tally in tallies.values()) % _MODULUS != tip.total:
         return _pinpointed(backend, tip, cards)
     # The sum is that of the rows the chain left, so whatever does not hold is nothing that the chain left.
     foreign = tuple(Place(table, seq) for table, tally in tallies.items() for seq in tally.failed)
     return Inspection({table: tally.macs for table, tally in tallies.items()}, foreign=foreign, cards=cards)
+
+
+def _noted(rows: Iterator[Row], seen: list[Row]) -> Iterator[Row]:
+    for row in islice(rows, _FEW):
+        seen.append(row)
+        yield row
+    for row in rows:
+        seen.clear()
+        yield row
 
 
 def _pinpointed(backend: Backend, tip: Tip, cards: tuple[Place, ...]) -> Inspection:

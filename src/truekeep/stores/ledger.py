@@ -70,6 +70,8 @@ class Ledger:
         self._grouped = False
         self._intact = False
         """Whether a full check found nothing wrong, and only this process has written since."""
+        self._just_read: list[Row] | None = None
+        """The memories as opening found them, until somebody asks for all of them or something changes."""
         self._closed = False
         self._entry: Entry | None = None
         """The transaction that is open: the reads inside it believe what it wrote."""
@@ -197,8 +199,7 @@ class Ledger:
         more: this is for what only proposes, and whatever is served is verified again.
         """
         with self.reading():
-            expected, backend = self._expected[table], self._backend
-            rows = backend.rows(table, cards=True) if seqs is None else iter(backend.by_seqs(table, seqs, cards=True))
+            expected, rows = self._expected[table], self._with_cards(table, seqs)
             in_force = (row for row in rows if expected.get(row[0]) == row[4])
             if self._intact:
                 yield from in_force
@@ -208,6 +209,14 @@ class Ledger:
                     yield row
                 elif self._seal.holds(table, row):
                     yield row._replace(card=None)
+
+    def _with_cards(self, table: str, seqs: Sequence[int] | None) -> Iterator[Row]:
+        if seqs is not None:
+            return iter(self._backend.by_seqs(table, seqs, cards=True))
+        if table == "memories" and self._just_read is not None:
+            found, self._just_read = self._just_read, None
+            return iter(found)
+        return self._backend.rows(table, cards=True)
 
     def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Sealed]:
         """Rows with exactly that tag; ``newest`` begins at the last place."""
@@ -244,9 +253,11 @@ class Ledger:
 
     def open(self) -> None:
         """Check the whole store once, and let the anchor catch up with a commit that a crash cut off from it."""
+        seen: list[Row] = []
         with self._lock, self._backend.reading():
-            found = self._check()
+            found = self._check(seen)
             self._intact = not found.unverified
+            self._just_read = seen if self._intact and seen else None
             doctored = unsound(self._backend, found)
             self._changes = self._backend.changes()
         if doctored:
@@ -315,6 +326,7 @@ class Ledger:
         Inspection(self._expected, missing=missing).require_nothing_lost(self._tip.head)
 
     def _tell(self, changed: Sequence[Touched]) -> None:
+        self._just_read = None
         for watcher in self._watchers:
             watcher(changed)
 
@@ -338,11 +350,11 @@ class Ledger:
         strangers = Counter(place.table for place in self._found.foreign)
         return all(self._backend.count(table) == len(self._expected[table]) + strangers[table] for table in TABLES)
 
-    def _check(self) -> Inspection:
+    def _check(self, seen: list[Row] | None = None) -> Inspection:
         """Look at everything; what is expected is known afterwards."""
         started = time.monotonic()
         self._tip = inspect_chain(self._backend, self._first_seal, self._anchors)
-        found = inspect_rows(self._backend, self._tip)
+        found = inspect_rows(self._backend, self._tip, seen)
         self._expected, self._found = found.expected, found
         found.require_nothing_lost(self._tip.head)
         now = time.monotonic()
