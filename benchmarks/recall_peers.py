@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import Noise
 from benchmarks.recall_report import write
 
 PEERS = Path(__file__).parent / "peers"
@@ -48,13 +49,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         home = options.home or Path(temporary)
         data = made_up(home / "data", max(options.sizes))
-        figures = [
-            figure
-            for peer in options.only
-            for size in sorted(options.sizes)
-            if (figure := contest(peer, environment(peer, home), data, size, options.seconds)) is not None
-        ]
-    write(merged(figures))
+        noise, figures = Noise(), []
+        for peer in options.only:
+            for size in sorted(options.sizes):
+                noise.sample()
+                figures.append(contest(peer, environment(peer, home), data, size, options.seconds))
+        noise.sample()
+    write(merged([figure | {"noise": str(noise)} for figure in figures if figure is not None]))
     return 0
 
 

@@ -36,8 +36,9 @@ def table(figures: Sequence[dict[str, Any]]) -> str:
         "# Recall, side by side",
         "",
         "Written by `python -m benchmarks.recall_peers`. Milliseconds of CPU time, medians, embedding excluded,",
-        f"one thread, Python {platform.python_version()} on {platform.machine()}. The machine was shared while this",
-        "was measured: compare columns, and take single figures for accurate to about a third.",
+        f"imports excluded, one thread, Python {platform.python_version()} on {platform.machine()}. Compare within a",
+        "column, and take single figures for accurate to about a third: the machine is shared.",
+        *_noises(figures),
         "",
         "![Recall latency against size](recall-peers.svg)",
     ]
@@ -47,6 +48,12 @@ def table(figures: Sequence[dict[str, Any]]) -> str:
         here = [figure for figure in figures if figure["size"] == size]
         lines += [_line(figure) for figure in sorted(here, key=lambda one: one.get("recall_ms", math.inf))]
     return "\n".join(lines) + "\n"
+
+
+def _noises(figures: Sequence[dict[str, Any]]) -> list[str]:
+    """How busy the machine was, for every run that figures are from."""
+    noises = sorted({figure["noise"] for figure in figures if "noise" in figure})
+    return ["", *(f"Noise of a run: {noise}." for noise in noises)] if noises else []
 
 
 def _line(figure: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from truekeep import Keep
 from truekeep import keep as keep_module
 
 logging.disable(logging.WARNING)
+# Others import everything they need at once; here some of it comes late, and imports are nobody's figure.
+for name in ("onnxruntime", "tokenizers", "truekeep.catalog", "truekeep.screens.standard"):
+    import_module(name)
 
 
 class Looked:
