@@ -11,13 +11,13 @@ from dataclasses import replace
 from truekeep.extract import events
 from truekeep.extract.conversation import Conversation, Extraction
 from truekeep.extract.strategies import combined
-from truekeep.quote import Proof, SeenTexts, prove_quote
+from truekeep.quote import REWORDED, Proof, SeenTexts, prove_quote
 
 Prove = Callable[[str, str], Proof]
 """Whether a quote proves that the owner said what a text says."""
 
 _NO_QUOTE = Proof(False, "no_quote", "It has no quote, or one that stands in none of the messages.")
-_REWORDED = Proof(False, "reworded", "It says in other words what you said.")
+_MECHANICAL = Proof(True, "mechanical", "It follows from your words mechanically.")
 _FAILED = Proof(False, "proof_failed", "The quote could not be checked.")
 
 
@@ -28,15 +28,24 @@ def proved(extraction: Extraction, conversation: Conversation, prove: Prove) -> 
     """
     if extraction.model is None:
         return _told_apart(extraction, prove)
-    proof = proof_of(extraction, prove)
-    if proof.ok is not True:
+    proof = proof_of(extraction, prove, _is_about_that)
+    if not _is_about_that(proof):
         return [(extraction, proof)]
     own = _in_own_words(extraction, conversation)
     forms = _told_apart(own, prove) if own is not None else []
-    return forms if forms and all(found.ok is True for _, found in forms) else [(extraction, _REWORDED)]
+    return forms if forms and all(found.ok is True for _, found in forms) else [(extraction, REWORDED)]
 
 
-def proof_of(extraction: Extraction, prove: Prove) -> Proof:
+def _is_proved(proof: Proof) -> bool:
+    return proof.ok is True
+
+
+def _is_about_that(proof: Proof) -> bool:
+    """Whether a model says, if in its own words, what the quote says."""
+    return proof.ok is True or proof.code == REWORDED.code
+
+
+def proof_of(extraction: Extraction, prove: Prove, is_enough: Callable[[Proof], bool] = _is_proved) -> Proof:
     """Whether the candidate is the owner's word: every sentence of it is proved, and every quote proves one."""
     if not extraction.is_located:
         return _NO_QUOTE
@@ -45,19 +54,22 @@ def proof_of(extraction: Extraction, prove: Prove) -> Proof:
     found = [[_checked(prove, quote, sentence) for quote in quotes] for sentence in sentences]
     by_quote = [[proofs[at] for proofs in found] for at in range(len(quotes))]
     for proofs in found + by_quote:
-        if not any(proof.ok is True for proof in proofs):
+        if not any(map(is_enough, proofs)):
             return proofs[0]
-    return next(proof for proof in found[0] if proof.ok is True)
+    return next(filter(is_enough, found[0]))
 
 
 def proved_form(extraction: Extraction, prove: Prove) -> tuple[Extraction, Proof]:
-    """The candidate in the best wording that its quotes prove, or as it is with the reason why they prove none."""
+    """The candidate in the best wording that its quotes prove, or as it is with the reason why they prove none.
+
+    For what the built-in extractor worded: its other words are the third person and the dates that it put in.
+    """
     first: Proof | None = None
     for text in (extraction.text, *extraction.plainer):
         form = replace(extraction, text=text, plainer=())
-        proof = proof_of(form, prove)
-        if proof.ok is True:
-            return form, proof
+        proof = proof_of(form, prove, _is_about_that)
+        if _is_about_that(proof):
+            return form, proof if proof.ok is True else _MECHANICAL
         first = proof if first is None else first
     return replace(extraction, plainer=()), _NO_QUOTE if first is None else first
 

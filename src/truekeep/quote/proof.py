@@ -16,6 +16,7 @@ from typing import Protocol
 
 from truekeep.quote.attachment import Piece, pieces_with
 from truekeep.quote.paste import SeenTexts, split_paste
+from truekeep.quote.wording import NOT, is_rearranged, is_same_word, plain_parts, plain_words
 from truekeep.text import folded
 from truekeep.text.clause import SELF, Clause, clauses
 from truekeep.text.language import function_words, read_table
@@ -24,10 +25,10 @@ from truekeep.text.salient import Kind, Salient, Scan, scan
 from truekeep.text.salient.dates import resolved
 
 _WORD = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[.,;:!?]+\s|\b(?:and|but|then|while|und|aber|et|mais|y|pero|ale|oraz)\b")
 _PREFIX = 5
-_ENOUGH = 0.5
 _LONGEST_QUOTE = 2_000
+_SAME = 0.5
+"""How many of its words may differ for a memory to be the same in other words, rather than something else."""
 _UNCHECKED = frozenset({Kind.NAME, Kind.NEGATION, Kind.QUOTED, Kind.BOOLEAN})
 
 
@@ -68,6 +69,9 @@ class Proof:
         return self.ok
 
 
+REWORDED = Proof(False, "reworded", "It says in other words what you said, and so may say something else.")
+
+
 @dataclass(frozen=True, slots=True)
 class Understood:
     """An owner's message without what was pasted into it, read once for many proofs."""
@@ -86,6 +90,8 @@ class Understood:
 @dataclass(frozen=True, slots=True)
 class _Words:
     mechanical: frozenset[str]
+    turning: frozenset[str]
+    joining: frozenset[str]
     denying: frozenset[str]
     weighty: frozenset[str]
     reporting: frozenset[str]
@@ -149,7 +155,7 @@ def _check(memory: str, sentence: str, holder: Understood, said: Sequence[Unders
         _unsaid_name(memory, said, speaker),
         _other_denial(memory, sentence),
         _other_subject(memory, sentence, said, speaker),
-        _unsaid_words(memory, holder, said, speaker),
+        _unsaid_words(memory, sentence, holder, said, speaker),
     )
     proved = Proof(True, "quoted", "You said it in these words.")
     return next((fault for fault in faults if fault is not None), proved)
@@ -286,20 +292,33 @@ def _is_about(piece: Piece, clause: Clause, subject: tuple[str, ...], part: Unde
     return clause.has_pronoun and all(name in part.words for name in names) and not piece.has_own_subject(names)
 
 
-def _unsaid_words(memory: str, holder: Understood, said: Sequence[Understood], speaker: str | None) -> Proof | None:
-    """Weighty words have to be the owner's own; of the others, enough have to stand in the quoted message.
+def _unsaid_words(
+    memory: str, sentence: str, holder: Understood, said: Sequence[Understood], speaker: str | None
+) -> Proof | None:
+    """Every word that says something has to stand in the quoted message, in the order of the quoted sentence.
 
     Each part of the memory is looked at by itself, so that nothing rides along on what was really said.
     """
     skipped = _tables().mechanical | function_words() | frozenset(_WORD.findall(folded(speaker or "")))
-    for part in _PART.split(folded(memory)):
-        words = [word for word in _WORD.findall(part) if word not in skipped and not word.isdigit()]
+    names = {word for value in scan(memory).values if value.kind is Kind.NAME for word in _WORD.findall(value.value)}
+    missing = 0
+    for part in plain_parts(memory):
+        words = [word for word in part if word not in skipped and word != NOT and not word.isdigit()]
         if any(_is_weighty(word) and not any(_mentions(one, word) for one in said) for word in words):
             return Proof(False, "words_not_said", "It speaks of authority or money in words that you did not use.")
-        known = sum(_mentions(holder, word) for word in words)
-        if words and known < _ENOUGH * len(words):
+        unsaid = [word for word in words if not _mentions(holder, word)]
+        if len(unsaid) > _SAME * len(words):
             return Proof(False, "words_not_said", "Part of it is not in the message that is quoted.")
-    return None
+        missing += sum(word not in names for word in unsaid)
+    return REWORDED if missing or _is_turned(memory, sentence, holder, skipped) else None
+
+
+def _is_turned(memory: str, sentence: str, holder: Understood, skipped: frozenset[str]) -> bool:
+    told, joining = plain_words(memory), _tables().joining
+    if any(word in _tables().turning and word not in holder.words for word in told):
+        return True
+    ordered = [word for word in told if word == NOT or word in joining or word not in skipped]
+    return is_rearranged(ordered, plain_words(sentence), joining)
 
 
 def _is_weighty(word: str) -> bool:
@@ -312,8 +331,4 @@ def _weighty_lexemes() -> frozenset[str]:
 
 
 def _mentions(part: Understood, word: str) -> bool:
-    if word in part.words:
-        return True
-    stem = lexeme(word)
-    begin = word[:_PREFIX]
-    return any(lexeme(own) == stem or (len(word) > _PREFIX and own.startswith(begin)) for own in part.words)
+    return word in part.words or any(is_same_word(word, own) for own in part.words)
