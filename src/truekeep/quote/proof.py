@@ -317,8 +317,15 @@ def _is_turned(memory: str, sentence: str, holder: Understood, skipped: frozense
     told, joining = plain_words(memory), _tables().joining
     if any(word in _tables().turning and word not in holder.words for word in told):
         return True
+    if all(clause.is_attribute and _checked_values(clause) for clause in clauses(memory)):
+        # "Northwind's account is 7777-13" has no order of its own; whose value it is was proved already.
+        return False
     ordered = [word for word in told if word == NOT or word in joining or word not in skipped]
     return is_rearranged(ordered, plain_words(sentence), joining)
+
+
+def _checked_values(clause: Clause) -> list[Salient]:
+    return [value for value in clause.values if value.kind not in _UNCHECKED]
 
 
 def _is_weighty(word: str) -> bool:
