@@ -21,13 +21,15 @@ from truekeep.candidate import checked_text
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.influence import hearsay_marks
 from truekeep.origin import person_name
+from truekeep.rivals import Rivals
 from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.records import memory_from
 from truekeep.text import folded
-from truekeep.types import utc_text
+from truekeep.types import Memory, utc_text
 
 _CONTENT = ("memories", "history", "queue", "snapshots", "observations", "working", "jobs")
-_BOOKS = ("tombstones", "tickets", "credits", "channels", "sessions", "notes")
+_BOOKS = ("tombstones", "tickets", "credits", "channels", "sessions", "incidents", "notes")
 _NAMES_OF_OTHERS = frozenset({"by", "decided_by", "channel", "carrier", "session", "run", "strategy"})
 _WORDS = re.compile(r"\w+")
 _SUBJECT_CAP, _REASON_CAP, _MOST_IDS = 200, 2_000, 10_000
@@ -86,6 +88,8 @@ class _Plan:
     rewrite: list[tuple[str, Row, dict[str, Any]]] = field(default_factory=list)
     memories: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
+    verified: dict[int, Memory] = field(default_factory=dict)
+    """Those of the memories that this keep wrote as they are: others contradict them or are contradicted."""
 
     @property
     def removed(self) -> dict[str, int]:
@@ -99,9 +103,10 @@ class _Plan:
 class Eraser:
     """Erases in one keep."""
 
-    def __init__(self, name: str, ledger: Ledger, clock: Callable[[], datetime]) -> None:
+    def __init__(self, name: str, ledger: Ledger, rivals: Rivals, clock: Callable[[], datetime]) -> None:
         self._name = name
         self._ledger = ledger
+        self._rivals = rivals
         self._clock = clock
 
     def erase(self, *, subject: str | None, ids: Iterable[str], by: str, reason: str, dry_run: bool) -> Receipt:
@@ -118,6 +123,9 @@ class Eraser:
             plan = self._planned(wanted)
             receipt = self._receipt(plan, wanted, who)
             for table, row in plan.remove:
+                if table == "memories" and (memory := plan.verified.get(row.seq)):
+                    # One after the other: a memory that is gone cannot move up in another one's place.
+                    self._rivals.withdraw(entry, memory)
                 entry.remove(table, row)
             for table, row, body in plan.rewrite:
                 entry.replace(table, row, body, row.tag)
@@ -140,6 +148,8 @@ class Eraser:
                 if wanted.is_about(table, sealed):
                     plan.remove.append((table, sealed.row))
                     plan.texts += _strings(_body(sealed.row))
+                    if table == "memories" and sealed.verified:
+                        plan.verified[sealed.row.seq] = memory_from(sealed)
                     if table in ("memories", "history"):
                         plan.memories.add(sealed.row.id.partition(".")[0])
         if wanted.ids and not plan.remove:

@@ -92,7 +92,7 @@ class Keep:
         shelf = Shelf(settings.hearsay_shelf_days, settings.enrolled_shelf_days)
         self.channels = Channels(ledger, settings, clock)
         self._proofs = Proofs(ledger, shelf, clock, self.channels.is_shared)
-        rivals = Rivals(ledger)
+        self._rivals = rivals = Rivals(ledger)
         succession = Succession(ledger, self._proofs, rivals, rule)
         transcripts = Transcripts(ledger)
         self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
@@ -402,7 +402,7 @@ class Keep:
         self, ids: Iterable[str] = (), *, subject: str | None = None, by: str, reason: str, dry_run: bool = False
     ) -> Receipt:
         """Erase memories, or everything that names a subject, for good; the audit log keeps keyed hashes only."""
-        eraser = Eraser(self.name, self._ledger, self._clock)
+        eraser = Eraser(self.name, self._ledger, self._rivals, self._clock)
         return eraser.erase(subject=subject, ids=ids, by=by, reason=reason, dry_run=dry_run)
 
     def destroy(self, *, confirm: str) -> None:

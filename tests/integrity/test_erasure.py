@@ -154,6 +154,32 @@ def test_some_memories_are_erased_by_their_ids_with_all_their_traces(home: Path,
             assert wanted not in dump or table == "memories", table
 
 
+def test_nothing_remembers_what_an_erased_memory_contradicted_or_repeated(home: Path, clock: Clock) -> None:
+    with Keep.open("alice", home=home, clock=clock, policy="inform") as keep:
+        for source in ("crm", "billing"):
+            keep.channels.enrol(source, by="eva", reason="ours")
+        for via, number in (("user", "5501-22"), ("crm", "5501-23"), ("billing", "5501-23"), ("web", "5501-99")):
+            assert keep.remember(f"{NAME}'s account is {number}.", via=via).memory_id
+        keep.remember("Northwind's account is 7702-11.", via="user")
+        gone = set(erased(keep).memories)
+        assert len(gone) == 4
+        keep.remember("Northwind's account is 7702-12.", via="user")
+        assert keep.audit.verify().ok
+    with intruder(home) as connection:
+        for table in set(TABLES) - {"notes"}:
+            dump = str(connection.execute(f"SELECT id, tag, body FROM {table}").fetchall())
+            assert not [memory for memory in gone if memory in dump], table
+
+
+def test_an_incident_keeps_its_books_without_the_name(home: Path, filled: Callable[[], Keep]) -> None:
+    with filled() as keep:
+        keep.revoke(channel="email", by="eva", reason=f"{NAME} wrote these")
+        erased(keep)
+        assert [incident.reason for incident in keep.incidents()] == ["[erased]"]
+        assert keep.audit.verify().ok
+    assert "quillfeather" not in everything(home)
+
+
 def test_the_subject_is_found_however_it_is_written_and_only_as_words(home: Path, clock: Clock) -> None:
     with Keep.open("alice", home=home, clock=clock) as keep:
         for text in (
