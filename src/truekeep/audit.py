@@ -9,6 +9,9 @@ from truekeep.stores.base import EventRow
 from truekeep.stores.ledger import Ledger
 from truekeep.types import AuditEvent, Verification, utc_moment
 
+ERASED = "[erased]"
+"""What stands where a person or their words were erased."""
+
 
 class Audit:
     """The audit log of one keep."""
@@ -17,17 +20,26 @@ class Audit:
         self._ledger = ledger
 
     def events(self, *, after: int = 0, limit: int | None = None, kinds: Iterable[str] = ()) -> list[AuditEvent]:
-        """Events in order, optionally only of some kinds."""
+        """Events in order, optionally only of some kinds. What was erased from them reads ``[erased]``."""
         wanted = frozenset(kinds)
-        found = (_event(row) for row in self._ledger.events(after=after, limit=limit))
-        return [event for event in found if not wanted or event.kind in wanted]
+        with self._ledger.reading():
+            rows = [row for row in self._ledger.events(after=after, limit=limit) if not wanted or row.kind in wanted]
+            return [self._event(row) for row in rows]
 
     def verify(self) -> Verification:
         """Check every row and every event again, from the beginning."""
         return self._ledger.verify()
 
+    def _event(self, row: EventRow) -> AuditEvent:
+        body = json.loads(row.body)
+        body.pop("rows", None)
+        if noted := body.pop("noted", None):
+            body |= dict.fromkeys(noted, ERASED) | self._note(row.seq)
+        return AuditEvent(row.seq, utc_moment(row.at), row.kind, body, row.hash.hex())
 
-def _event(row: EventRow) -> AuditEvent:
-    body = json.loads(row.body)
-    body.pop("rows", None)
-    return AuditEvent(row.seq, utc_moment(row.at), row.kind, body, row.hash.hex())
+    def _note(self, seq: int) -> dict[str, str]:
+        sealed = self._ledger.get("notes", str(seq))
+        if sealed is None:
+            return {}
+        note: dict[str, str] = json.loads(sealed.row.body) if sealed.verified else {}
+        return note

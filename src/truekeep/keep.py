@@ -19,7 +19,9 @@ from truekeep.credit import CreditBook
 from truekeep.custody import Custody
 from truekeep.distil import Distilled, Distiller
 from truekeep.embed import Embedder, by_name
+from truekeep.erasure import Eraser, Receipt
 from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.export import exported
 from truekeep.exposures import Exposures
 from truekeep.extract.job_rows import SealedJobs
 from truekeep.extract.library import PromptLibrary
@@ -81,6 +83,7 @@ class Keep:
     ) -> None:
         self.name = name
         self.settings = settings
+        self._paths: Paths | None = None
         self._ledger = ledger
         self._clock = clock
         policy = preset(settings.policy)
@@ -89,7 +92,7 @@ class Keep:
         shelf = Shelf(settings.hearsay_shelf_days, settings.enrolled_shelf_days)
         self.channels = Channels(ledger, settings, clock)
         self._proofs = Proofs(ledger, shelf, clock, self.channels.is_shared)
-        rivals = Rivals(ledger)
+        self._rivals = rivals = Rivals(ledger)
         succession = Succession(ledger, self._proofs, rivals, rule)
         transcripts = Transcripts(ledger)
         self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
@@ -153,10 +156,12 @@ class Keep:
         ledger = open_ledger(paths, checked, clock, chosen)
         try:
             catalog = Catalog(ledger, embedder or partial(by_name, chosen.embedder))
-            return cls(checked, ledger, catalog, LivePanel(paths), chosen, clock)
+            keep = cls(checked, ledger, catalog, LivePanel(paths), chosen, clock)
         except BaseException:
             ledger.close()
             raise
+        keep._paths = paths
+        return keep
 
     # Writing
 
@@ -385,6 +390,28 @@ class Keep:
     def reindex(self) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet, batch by batch; yields how many of how many."""
         return self._catalog.reindex()
+
+    # For good
+
+    def export(self) -> list[str]:
+        """All memories as signed JSON lines, screened and sanitised like any other answer."""
+        listed = [shown.as_dict() for shown in self._reader.listed()]
+        return exported(self._ledger, self.name, utc_text(self._clock()), listed)
+
+    def erase(
+        self, ids: Iterable[str] = (), *, subject: str | None = None, by: str, reason: str, dry_run: bool = False
+    ) -> Receipt:
+        """Erase memories, or everything that names a subject, for good; the audit log keeps keyed hashes only."""
+        eraser = Eraser(self.name, self._ledger, self._rivals, self._clock)
+        return eraser.erase(subject=subject, ids=ids, by=by, reason=reason, dry_run=dry_run)
+
+    def destroy(self, *, confirm: str) -> None:
+        """Shred the keep: its key first, then its files. ``confirm`` must be the keep's name."""
+        from truekeep.recovery import destroy, require_confirmed  # noqa: PLC0415 - seldom needed
+
+        require_confirmed(self.name, confirm)
+        self.close()
+        destroy(self.name, confirm=confirm, paths=self._paths, settings=self.settings)
 
     def describe(self) -> dict[str, str]:
         """Facts about the store for ``truekeep doctor``."""

@@ -91,17 +91,20 @@ def restore(
     return put_back(paths, name, path, clock, chosen, by=person_name(by), reason=checked_text(reason, _REASON_CAP))
 
 
-def destroy(name: str, *, confirm: str, home: str | Path | None = None, settings: Settings | None = None) -> list[str]:
+def destroy(
+    name: str,
+    *,
+    confirm: str,
+    home: str | Path | None = None,
+    paths: Paths | None = None,
+    settings: Settings | None = None,
+) -> list[str]:
     """Shred a keep: its key first, which makes every copy of its data unreadable, then its files. For good.
 
     ``confirm`` must be the keep's name. Run again after a crash, it finishes what is left. Returns what was removed.
     """
-    keep_name(name)
-    if confirm != name:
-        raise InvalidRequest(
-            "Destroying a keep cannot be undone.", code="not_confirmed", hint="Pass confirm= with the keep's name."
-        )
-    paths = Paths.resolve(home)
+    require_confirmed(keep_name(name), confirm)
+    paths = paths or Paths.resolve(home)
     chosen = settings or Settings.load(paths.config)
     ring = keyring(paths, chosen)
     anchors = anchors_of(chosen.anchor, paths.keys, name, bytes(32))
@@ -120,6 +123,14 @@ def destroy(name: str, *, confirm: str, home: str | Path | None = None, settings
     except OSError as error:
         raise StoreReadOnly("Something of the keep could not be removed.", hint=type(error).__name__) from error
     return removed
+
+
+def require_confirmed(name: str, confirm: str) -> None:
+    """Whoever destroys a keep has to name it once more."""
+    if confirm != name:
+        raise InvalidRequest(
+            "Destroying a keep cannot be undone.", code="not_confirmed", hint="Pass confirm= with the keep's name."
+        )
 
 
 def _shred(path: Path) -> None:

@@ -170,10 +170,10 @@ def test_what_someone_with_the_old_keys_forges_is_not_believed(home: Path, open_
     """The old seals are worth nothing after a rotation, in the rows and in the history before it."""
     grown(open_keep, 1, 2)
     with intruder(home) as connection:
-        (old,) = connection.execute("SELECT body, mac FROM memories WHERE seq = 1").fetchall()
+        (old,) = connection.execute("SELECT tag, body, mac, card FROM memories WHERE seq = 1").fetchall()
     rotate_data(Paths.resolve(home), "alice", lambda: Clock().now, Settings())
     with intruder(home) as connection:
-        connection.execute("UPDATE memories SET body = ?, mac = ? WHERE seq = 1", old)
+        connection.execute("UPDATE memories SET tag = ?, body = ?, mac = ?, card = ? WHERE seq = 1", old)
     with open_keep() as keep:
         assert [entry["blocked"] for entry in keep.get_memories()] == [True, False]
     keys = Keyring(home / "keys").open("alice")

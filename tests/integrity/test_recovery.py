@@ -199,7 +199,8 @@ def test_where_the_chain_holds_it_says_what_is_current(home: Path, open_keep: Ca
         assert old
         keep.update_memory(stored, "The office is in Trnava.", via="user")
     with intruder(home) as connection:
-        connection.execute("UPDATE memories SET body = ?, mac = ?, card = NULL", (old.row.body, old.row.mac))
+        row = (old.row.tag, old.row.body, old.row.mac)
+        connection.execute("UPDATE memories SET tag = ?, body = ?, mac = ?, card = NULL", row)
     _, rows, _ = salvaged(home)
     assert ("memory", "The office is in Nitra.", False) in [
         (row["type"], row["content"], row["current"]) for row in rows

@@ -49,7 +49,7 @@ NOT_WRITERS = {
     "Keep": {
         "audit", "bind", "blame", "exposures", "incidents", "revoke", "rewind", "trace", "undo",
         "check_action", "close", "credit", "delete_memory",
-        "describe", "get_memories", "get_memory", "observe", "open",
+        "describe", "destroy", "erase", "export", "get_memories", "get_memory", "observe", "open",
         "recall", "reindex", "review", "session", "snapshot",
     },
     "Handle": {"check_action", "confirm", "delete_memory", "get_memories", "observe", "recall", "redeem", "snapshot"},

@@ -17,6 +17,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("memories:forget", "Delete a memory."),
     "snapshot": ("memories:snapshot", "Print the frozen text a session's prompt gets."),
     "import": ("load:import_memories", "Import many memories from a file."),
+    "export": ("load:export", "Write all memories as signed JSON lines."),
+    "erase": ("recovery:erase", "Erase a subject or memories for good, with a receipt."),
     "reindex": ("load:reindex", "Embed again after the embedder changed."),
     "scan": ("scan:scan", "Scan files or standard input for threats."),
     "review": ("review:review", "Look at what was held back; approve or reject it."),

@@ -1,14 +1,13 @@
-"""Bulk work: import many memories, and embed again after the embedder changed. Both show how far they are."""
+"""Bulk work: import and export many memories, and embed again after the embedder changed. All show how far they are."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,35 +19,44 @@ from truekeep.errors import InvalidRequest
 if TYPE_CHECKING:
     from truekeep.keep import Keep
 
-_FIELDS = frozenset({"text", "principal", "session", "kind", "topics", "entities", "metadata"})
-_LONGEST_LINE = 100_000
-
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--via", default="import", show_default=True, help="The channel it comes over; its standing follows.")
+@click.option("--signer", help="The public key that must have signed the export.")
+@click.option("--map", "mapping", multiple=True, help="STANDING=CHANNEL, for exports of the named signer.")
 @click.option("--policy", type=click.Choice(["strict", "inform"]), help="Preset; default from the settings.")
 @click.option("--batch", type=click.IntRange(1, 1000), default=200, show_default=True, help="Lines a transaction.")
 @with_keep
 def import_memories(
-    file: Path, via: str, policy: str | None, batch: int, keep_name: str, home: str | None, output: str
+    file: Path,
+    via: str,
+    signer: str | None,
+    mapping: tuple[str, ...],
+    policy: str | None,
+    batch: int,
+    keep_name: str,
+    home: str | None,
+    output: str,
 ) -> None:
-    """Import FILE: one JSON object with "text" (or one plain text) a line.
+    """Import FILE: one JSON object with "text" (or one plain text) a line, a signed export, or what was salvaged.
 
-    Every line goes through the gate; nothing in the file sets a standing. An import that was cut off goes on where it
-    stopped when it is run again on the same file.
+    Every line goes through the gate; nothing in the file sets a standing. An export must be as it was signed; its
+    memories come over --via like any other, unless you name its --signer and --map a standing to a channel. An import
+    that was cut off goes on where it stopped when it is run again on the same file.
     """
-    lines = file.read_text("utf-8").splitlines()
+    from truekeep.export import checked_mapping  # noqa: PLC0415 - loads the store
+    from truekeep.importing import Rules, portions, read_lines  # noqa: PLC0415
+
+    lines = read_lines(file.read_text("utf-8"), Rules(via, signer, checked_mapping(mapping)))
     name = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     counts: Counter[str] = Counter()
     with open_keep(keep_name, home, policy) as keep:
         start = _resume(keep, name)
-        starts = range(start, len(lines), batch)
-        for first in _progress(starts, "importing"):
-            chunk = [_entry(line, number) for number, line in enumerate(lines[first : first + batch], first + 1)]
-            mark = f"import:{name}:{first + batch}"
-            verdicts = keep.remember_many([one for one in chunk if one], via=via, skip_rejected=True, mark=mark)
+        for end, channel, entries in portions(lines, start, batch):
+            verdicts = keep.remember_many(entries, via=channel, skip_rejected=True, mark=f"import:{name}:{end}")
             counts.update(verdict.decision.value for verdict in verdicts)
+            _progress("importing", end, len(lines))
     summary = {"lines": len(lines), "resumed_at": start, **{name: counts[name] for name in _DECISIONS}}
     if output == "json":
         print_json(summary)
@@ -56,6 +64,36 @@ def import_memories(
         console().print("  ".join(f"{name.replace('_', ' ')}: {count}" for name, count in summary.items()))
     if counts["reject"]:
         sys.exit(REFUSED)
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@with_keep
+def export(file: Path | None, keep_name: str, home: str | None, output: str) -> None:
+    """Write all memories as signed JSON lines, to the new FILE or to standard output.
+
+    Texts are screened and sanitised; blocked ones are there as their placeholder. For a complete copy use 'backup'.
+    """
+    with open_keep(keep_name, home) as keep:
+        lines = keep.export()
+    if file is None:
+        click.echo("".join(lines), nl=False)
+        return
+    _written(file, lines)
+    if output == "json":
+        print_json({"path": str(file), "memories": len(lines) - 2})
+    else:
+        console().print(f"Exported: {len(lines) - 2} memories, signed.")
+
+
+def _written(file: Path, lines: list[str]) -> None:
+    try:
+        with open(file, "x", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+            out.writelines(lines)
+    except FileExistsError:
+        raise InvalidRequest("There is something at that path already.", code="file_exists") from None
+    except OSError as error:
+        raise InvalidRequest("The file cannot be written.", hint=type(error).__name__) from error
 
 
 _DECISIONS = ("accept", "quarantine", "reject")
@@ -82,24 +120,6 @@ def _resume(keep: Keep, name: str) -> int:
     return max((int(mark.removeprefix(prefix)) for mark in marks if mark.startswith(prefix)), default=0)
 
 
-def _entry(line: str, number: int) -> dict[str, Any] | None:
-    if not line.strip():
-        return None
-    if len(line) > _LONGEST_LINE:
-        raise InvalidRequest(f"Line {number} is over {_LONGEST_LINE:,} characters.", code="line_too_long")
-    if not line.lstrip().startswith("{"):
-        return {"text": line}
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InvalidRequest(f"Line {number} is not JSON.", code="line_not_json") from None
-    # Standing, dates and ids of another store prove nothing here.
-    return {name: value for name, value in entry.items() if name in _FIELDS}
-
-
-def _progress(starts: Iterable[int], label: str) -> Iterator[int]:
-    if not sys.stderr.isatty():
-        yield from starts
-        return
-    with click.progressbar(list(starts), label=label, file=sys.stderr) as bar:
-        yield from bar
+def _progress(label: str, done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{label}: {done} of {total}", err=True, nl=done == total)

@@ -1,4 +1,4 @@
-"""Whole keeps on the terminal: back up, put back, destroy."""
+"""What cannot be undone, on the terminal: put a backup back, erase, destroy; and the backup that goes before it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from truekeep.cli.options import with_keep
+from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json
 
 _FILE = click.Path(path_type=Path)
@@ -61,3 +61,46 @@ def destroy(confirm: str, keep_name: str, home: str | None, output: str) -> None
         print_json({"destroyed": keep_name, "removed": removed})
     else:
         console().print(f"Destroyed {keep_name}: {', '.join(removed)}.")
+
+
+@click.command()
+@click.argument("ids", nargs=-1)
+@click.option("--subject", help="Everything that names this person or thing.")
+@click.option("--by", required=True, help="Who decides.")
+@click.option("--reason", required=True, help="Why; it must not name the subject.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@with_keep
+def erase(
+    ids: tuple[str, ...],
+    subject: str | None,
+    by: str,
+    reason: str,
+    dry_run: bool,
+    keep_name: str,
+    home: str | None,
+    output: str,
+) -> None:
+    """Erase the memories IDS, or everything that names a --subject, for good; prints a signed receipt.
+
+    Memories, vectors, versions, held items, observations, snapshots and exposures go, and the file is written anew.
+    The audit log keeps ids, keyed hashes and counts. Backups that were made before still hold what was in them.
+    """
+    with open_keep(keep_name, home) as keep:
+        receipt = keep.erase(ids, subject=subject, by=by, reason=reason, dry_run=dry_run)
+    if output == "json":
+        print_json(receipt.as_dict())
+        return
+    out = console()
+    verb = "Would erase" if dry_run else "Erased"
+    for table, count in receipt.removed.items():
+        out.print(f"{verb}: {count} rows of {table}")
+    for table, count in receipt.redacted.items():
+        out.print(f"{verb} words in {count} rows of {table}")
+    if receipt.derived:
+        out.print(f"Derived memories that stay: {', '.join(receipt.derived)}", style="yellow")
+    if not dry_run:
+        scrubbed = (
+            "the file was written anew" if receipt.scrubbed else "another process still uses the log; run it again"
+        )
+        out.print(f"Receipt: event {receipt.event}, {scrubbed}.", style="green")
+        out.print(f"signature {receipt.signature}", soft_wrap=True, style="dim")

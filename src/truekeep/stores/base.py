@@ -30,6 +30,7 @@ TABLES = (
     "jobs",
     "incidents",
     "prompts",
+    "notes",
 )
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
@@ -138,6 +139,9 @@ class Backend(Protocol):
 
     def rebuild_index(self, table: str) -> None:
         """Make what rows are looked up by anew from the rows, inside a write transaction."""
+
+    def scrub(self) -> bool:
+        """Leave no bytes of removed rows behind; false if others kept that from being complete."""
 
     def describe(self) -> dict[str, str]:
         """Facts for ``truekeep doctor``: engine, version, cipher, schema."""

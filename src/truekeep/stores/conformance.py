@@ -153,6 +153,16 @@ class BackendConformance(ABC):
             assert backend.has_sound_index(table)
             assert backend.by_id(table, "mem_1") == _row(1)
 
+    def test_scrubbing_keeps_what_is_there(self, tmp_path: Path) -> None:
+        """Removed rows leave nothing; the others stay in their places."""
+        with self.opened(tmp_path) as backend:
+            with backend.writing():
+                backend.insert("history", _row(1))
+                backend.insert("history", _row(2))
+                backend.remove("history", 1)
+            assert backend.scrub()
+            assert list(backend.rows("history")) == [_row(2)]
+
     def test_it_says_what_it_is(self, tmp_path: Path) -> None:
         """For the doctor."""
         with self.opened(tmp_path) as backend:

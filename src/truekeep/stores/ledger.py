@@ -44,6 +44,10 @@ _SELDOM = 50
 """A whole check is due when this many times what it cost has passed since the last one."""
 
 
+NOTED = ("principal", "reason", "why")
+"""Members of events that may name or quote people."""
+
+
 class Sealed(NamedTuple):
     """A row as it was found, and whether it is the one this keep wrote and still holds."""
 
@@ -286,6 +290,18 @@ class Ledger:
         """Whether a row that this keep wrote in that table says something else now."""
         return any(place.table == table for place in self._found.altered)
 
+    def sign(self, message: bytes) -> tuple[str, str]:
+        """The keep's public key and its signature over a message."""
+        return self._seal.sign(message)
+
+    def scrub(self) -> bool:
+        """Leave nothing of removed rows in the file; false if another process kept part of the log in use."""
+        with self._lock:
+            self._require_open()
+            done = self._backend.scrub()
+            with self.reading():
+                return done
+
     def describe(self) -> dict[str, str]:
         """Facts for ``truekeep doctor``."""
         return self._backend.describe() | {"events": str(self._tip.head.seq)}
@@ -418,10 +434,18 @@ class Entry:
         self._touch(table, row.seq, None)
 
     def event(self, kind: str, **body: Any) -> None:
-        """Close what was done since the last event under one link of the chain."""
-        if "rows" in body:
-            raise AssertionError("the member 'rows' of an event names the rows it touched")
+        """Close what was done since the last event under one link of the chain.
+
+        What people wrote and who is named goes into a sealed note beside the event, so that it can be erased later
+        without touching the chain.
+        """
+        if "rows" in body or "noted" in body:
+            raise AssertionError("an event's members 'rows' and 'noted' are the ledger's own")
         seq = self.tip.head.seq + 1
+        noted = {name: body.pop(name) for name in NOTED if isinstance(body.get(name), str)}
+        if noted:
+            self.put("notes", str(seq), noted)
+            body["noted"] = list(noted)
         state = self._seal.mask(self.tip.total, seq)
         text = _encode({**body, "rows": self._touched} if self._touched else body)
         draft = EventRow(seq, self._at, kind, text, state, b"")

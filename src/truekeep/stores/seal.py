@@ -147,6 +147,12 @@ class Seal:
         chained.update(previous + text.encode("utf-8", "surrogatepass") + state)
         return bytes(chained.digest())
 
+    def sign(self, message: bytes) -> tuple[str, str]:
+        """The keep's public key and its signature over a message."""
+        from truekeep.stores.signing import public_key, signature  # noqa: PLC0415 - seldom needed
+
+        return public_key(self._keys), signature(self._keys, message)
+
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash, so that erased text cannot be guessed back from the log."""
         data = f"{purpose}\x1f{text}".encode("utf-8", "surrogatepass")

@@ -56,6 +56,7 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")
             connection.pragma("trusted_schema", 0)
+            connection.pragma("secure_delete", 1)
             connection.pragma("schema_version")
             if connection.readonly("main"):
                 raise StoreReadOnly("The keep's file cannot be written.")
@@ -228,6 +229,13 @@ class SqliteBackend:
         except UnicodeDecodeError:
             raw = statement.replace(_TEXTS, _RAW_TEXTS).replace(_EVENT_TEXTS, _RAW_EVENT_TEXTS)
             yield from map(_decoded, islice(self._db.execute(raw, values), done, None))
+
+    def scrub(self) -> bool:
+        """Write the file anew without free space, and empty the log."""
+        with translated():
+            self._db.execute("VACUUM")
+            (busy, _, _), *_ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return not busy
 
     def describe(self) -> dict[str, str]:
         """Engine, versions, cipher and schema."""
