@@ -66,8 +66,8 @@ class Catalog:
         values = fingerprint(memory.text, is_loose=is_loose, at=memory.as_of)
         embedder = self._embedder.ready()
         if embedder is None or vector is None:
-            return _described(memory).to_bytes(values=values)
-        return _described(memory).to_bytes(embedder.model_id, pack(vector), values)
+            return described(memory).to_bytes(values=values)
+        return described(memory).to_bytes(embedder.model_id, pack(vector), values)
 
     def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
@@ -161,7 +161,7 @@ def _entries(rows: Iterable[Row], acting: list[int]) -> Iterator[IndexEntry]:
 
 
 def _described_row(row: Row) -> IndexEntry:
-    return row.seq, _described(memory_from(Sealed(row, verified=True))).to_bytes()
+    return row.seq, described(memory_from(Sealed(row, verified=True))).to_bytes()
 
 
 def may_be_acting(tag: str) -> bool:
@@ -169,7 +169,8 @@ def may_be_acting(tag: str) -> bool:
     return tag.partition(":")[0] in PROVABLE
 
 
-def _described(memory: Memory) -> Card:
+def described(memory: Memory) -> Card:
+    """What the index knows of a memory's text."""
     day = memory.as_of.date()
     return describe(memory.text, speaker=_speaker(memory), thread=memory.origin.session, day=day)
 

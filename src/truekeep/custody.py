@@ -99,7 +99,7 @@ class Custody:
             entry.event(f"memory.{why}", memory=memory.id, version=memory.version, incident=incident)
 
     def _put_back(self, entry: Entry, memory: Memory, incident: str) -> None:
-        (vector,) = self._catalog.vectors([memory])
+        ((_, vector),) = self._catalog.vectors([memory])
         kept = self._ledger.get("history", f"{memory.id}.{memory.version}")
         # The seal it had: by it a later rewind knows that this is the memory that stood elsewhere before.
         was = json.loads(kept.row.body).get("mac") if kept is not None else None

@@ -6,7 +6,6 @@ or only audited, in one transaction with its audit event.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +16,8 @@ from truekeep.catalog import Catalog
 from truekeep.errors import UnknownId
 from truekeep.holding import Holding, open_tag
 from truekeep.influence import valid_time
-from truekeep.memory_rows import DELETED, MemoryRows, Vector
+from truekeep.lineage import Lineage
+from truekeep.memory_rows import DELETED, FELL, MemoryRows, Vector
 from truekeep.origin import AGENT
 from truekeep.policy import Policy, Ruling, decide
 from truekeep.proofs import Proofs
@@ -25,8 +25,8 @@ from truekeep.screens.panel import Screening
 from truekeep.settlement import Settlement
 from truekeep.statements import Statements, claim_in
 from truekeep.stores.ledger import Entry, Ledger, Sealed
-from truekeep.stores.records import memory_from, new_id, tombstone_from
-from truekeep.text import folded
+from truekeep.stores.records import memory_from, new_id
+from truekeep.tombstones import Tombstones
 from truekeep.types import (
     Approval,
     Candidate,
@@ -41,7 +41,6 @@ from truekeep.types import (
 )
 
 FORGOTTEN = "rejected_claim"
-_WORDS = re.compile(r"\w+")
 
 Also = Callable[[Entry, Sequence[Verdict]], None]
 """What a caller writes in the same transaction."""
@@ -76,6 +75,8 @@ class Gate:
         proofs: Proofs,
         settlement: Settlement,
         holding: Holding,
+        tombstones: Tombstones,
+        lineage: Lineage,
         panel: Screening,
         policy: Policy,
         clock: Callable[[], datetime],
@@ -87,6 +88,8 @@ class Gate:
         self._proofs = proofs
         self._settlement = settlement
         self._holding = holding
+        self._tombstones = tombstones
+        self._lineage = lineage
         self._panel = panel
         self._policy = policy
         self._clock = clock
@@ -154,6 +157,25 @@ class Gate:
         # The agent never retires what acts, not even what it wrote itself.
         return ours.channel != AGENT or not self._settlement.acts(target).may_act
 
+    def readmit(self, version: Memory, *, by: str) -> Verdict:
+        """Make a version that was kept the newest again, if today's screens pass it. It stands as it stood."""
+        findings = tuple(self._panel.examine(fields_of(version), version.standing))
+        ruling = decide(self._policy, version.standing, findings)
+        if findings and ruling.decision is not Decision.ACCEPT:
+            candidate = Candidate(version.text, version.standing, version.origin)
+            refused = replace(ruling, decision=Decision.REJECT)
+            with self._ledger.writing() as entry:
+                return self._refuse(entry, _Judged(candidate, refused, findings))
+        now = self._clock()
+        again = self._statements.bound(replace(version, created_at=now, as_of=now, valid_from=None, seq=0))
+        ((_, vector),) = self._catalog.vectors([again])
+        with self._ledger.writing() as entry:
+            self.unbury(entry, version.text, by=by, reason="brought back")
+            with self._settlement.watching(entry, [version, again]) as related:
+                memory = self._rows.bring_back(entry, again, vector, related)
+                entry.event("memory.restored", memory=memory.id, version=memory.version, by=by)
+        return Verdict(Decision.ACCEPT, "restored", "Brought back.", findings, memory.id)
+
     def propose_deletion(self, target: Memory, candidate: Candidate) -> Verdict:
         """Queue a wish to delete a memory; the memory stays until a person decides."""
         with self._ledger.writing() as entry:
@@ -175,6 +197,43 @@ class Gate:
             yield
             self._proofs.recount()
 
+    def bury(self, entry: Entry, memory: Memory, *, by: str, reason: str) -> None:
+        """Leave a tombstone for what a person rejected or forgot; what was derived from it falls, too."""
+        fallen = [self._fell(entry, memory, child) for child in self._lineage.descendants(memory.id)]
+        items = [item for item in fallen if item is not None]
+        self._tombstones.bury(entry, memory, by, reason, items)
+        entry.event("claim.buried", text=self._ledger.digest("text", memory.text), by=by, fallen=items)
+
+    def _fell(self, entry: Entry, parent: Memory, child_id: str) -> str | None:
+        """Take a derived memory of the same or lower standing out of use; what a person approved stands by itself."""
+        sealed = self._ledger.get("memories", child_id)
+        child = memory_from(sealed) if sealed is not None and sealed.verified else None
+        if sealed is None or child is None or child.approval is not None or child.standing > parent.standing:
+            return None
+        with self._settlement.watching(entry, [child]):
+            self._rows.remove(entry, sealed, FELL, self._clock())
+            item = self._holding.fall(entry, child, parent.id)
+        return item.id
+
+    def unbury(self, entry: Entry, text: str, *, by: str, reason: str) -> bool:
+        """Lift the tombstone of a text, and put back what fell with it and still waits."""
+        fallen = self._tombstones.lift(entry, text)
+        if fallen is None:
+            return False
+        entry.event("tombstone.lifted", text=self._ledger.digest("text", text), by=by, reason=reason)
+        for item in fallen:
+            memory = self._holding.stand_up(entry, item, by=by, reason=reason)
+            if memory is not None and self._ledger.get("memories", memory.id) is None:
+                self._put_back(entry, memory)
+        return True
+
+    def _put_back(self, entry: Entry, memory: Memory) -> Memory:
+        ((_, vector),) = self._catalog.vectors([memory])
+        with self._settlement.watching(entry, [memory]) as related:
+            stored = self._rows.take_from_history(entry, memory, vector, related)
+            entry.event("memory.put_back", memory=stored.id, version=stored.version)
+        return stored
+
     def doubt(self, entry: Entry, memory: Memory) -> None:
         """Ask a person about a memory that led to a bad outcome, inside the caller's transaction."""
         self._holding.doubt(entry, memory)
@@ -187,7 +246,8 @@ class Gate:
             if target is None or not target.verified:
                 raise UnknownId("The memory that this item is about is gone already.")
             item = replace(item, memory=memory_from(target))
-        approved = replace(item.memory, id=new_id("mem"), approval=approval, screened="", created_at=approval.at)
+        own_id = item.memory.id if item.kind == "derived" else new_id("mem")
+        approved = replace(item.memory, id=own_id, approval=approval, screened="", created_at=approval.at)
         self._proofs.note(entry, approved.text, Standing.OWNER, reviewed=True)
         ((_, vector),) = self._catalog.vectors([approved])
         watched = [approved, memory_from(target)] if target else [approved]
@@ -195,14 +255,9 @@ class Gate:
             if target is not None:
                 stored = self._rows.replace(entry, memory_from(target), approved, vector, related)
             else:
-                stored = self._rows.store(entry, approved, vector, related)
+                stored = self._rows.bring_back(entry, approved, vector, related)
             entry.event("memory.approved", memory=stored.id, version=stored.version, item=item.id)
         return stored
-
-    def claim(self, text: str) -> str:
-        """The keyed hash under which a claim's tombstone is kept: over its words, whatever stands between them."""
-        plain = folded(text)
-        return self._ledger.digest("claim", " ".join(_WORDS.findall(plain)) or plain)
 
     def _judge(self, candidates: Sequence[Candidate]) -> list[_Judged]:
         vectors = self._catalog.vectors(candidates)
@@ -215,9 +270,7 @@ class Gate:
         return _Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)
 
     def _forgotten(self, candidate: Candidate) -> list[Finding]:
-        sealed = self._ledger.get("tombstones", self.claim(candidate.text))
-        stone = tombstone_from(sealed) if sealed else None
-        if stone is None or stone.standing < candidate.standing:
+        if self._tombstones.over(candidate.text, candidate.standing) is None:
             return []
         reason = "A person rejected or forgot this claim; it can be lifted in review."
         whole = (0, len(candidate.text))

@@ -13,6 +13,7 @@ from truekeep.stores.records import item_body, item_from, new_id
 from truekeep.types import Decision, Finding, Item, Memory
 
 _BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
+_FELL = Ruling(Decision.QUARANTINE, "parent_rejected", "It was derived from something that a person rejected.")
 _CONTEST = Ruling(Decision.QUARANTINE, "contests", "It contradicts a memory that acts; a person has to decide.")
 
 
@@ -81,6 +82,21 @@ class Holding:
         is_open = item is not None and item.state == "open" and item.expires_at > self._clock()
         if not is_open and self.has_room(entry, tag):
             self.put(entry, memory, _CONTEST, kind="contest", tag=tag, target=elder, contests=(elder,), item_id=item_id)
+
+    def fall(self, entry: Entry, memory: Memory, parent: str) -> Item:
+        """Hold what was derived from something that a person rejected or forgot; no cap, because a person did it."""
+        return self.put(entry, memory, _FELL, kind="derived", tag=f"derived:{parent}", target=parent)
+
+    def stand_up(self, entry: Entry, item_id: str, *, by: str, reason: str) -> Memory | None:
+        """Let an item that still waits go back to what it was; gives its memory."""
+        sealed = self._ledger.get("queue", item_id)
+        item = item_from(sealed) if sealed else None
+        if sealed is None or item is None or item.state != "open":
+            return None
+        settled = replace(item, state="lifted", decided_by=by, decided_reason=reason, decided_at=self._clock())
+        entry.replace("queue", sealed.row, item_body(settled))
+        entry.event("review.lifted", item=item.id, by=by)
+        return item.memory
 
     def _expire(self, entry: Entry, tag: str) -> None:
         """Close the items of one source that nobody looked at in time, so that they no longer take up its share."""

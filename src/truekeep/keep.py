@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from truekeep.archive import Archive
 from truekeep.audit import Audit
 from truekeep.boundary import ActionAnswer, Boundary
 from truekeep.candidate import checked_moment, checked_text
@@ -20,7 +21,7 @@ from truekeep.custody import Custody
 from truekeep.distil import Distilled, Distiller
 from truekeep.embed import Embedder, by_name
 from truekeep.erasure import Eraser, Receipt
-from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
 from truekeep.export import exported
 from truekeep.exposures import Exposures
 from truekeep.extract.job_rows import SealedJobs
@@ -32,9 +33,10 @@ from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
 from truekeep.holding import Holding
 from truekeep.incident import Incident, IncidentKit, Report, Source
-from truekeep.influence import InfluencePolicy, Shelf
+from truekeep.influence import InfluencePolicy, Shelf, may_retire
 from truekeep.influence import Reader as ForWhom
 from truekeep.intake import Fields, Intake
+from truekeep.lineage import Lineage
 from truekeep.memory_rows import MemoryRows
 from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
 from truekeep.policy import preset
@@ -56,6 +58,7 @@ from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.succession import ANYBODY, Succession
 from truekeep.talks import Talks
+from truekeep.tombstones import Tombstones
 from truekeep.transcripts import Transcripts
 from truekeep.types import MEMBER, Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict, utc_text
 from truekeep.working import Working
@@ -93,6 +96,7 @@ class Keep:
         self.channels = Channels(ledger, settings, clock)
         self._proofs = Proofs(ledger, shelf, clock, self.channels.is_shared)
         self._rivals = rivals = Rivals(ledger)
+        lineage = Lineage(ledger)
         succession = Succession(ledger, self._proofs, rivals, rule)
         transcripts = Transcripts(ledger)
         self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
@@ -100,7 +104,7 @@ class Keep:
         self._intake = Intake(
             settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
         )
-        memory_rows = MemoryRows(ledger, catalog, rivals)
+        memory_rows = MemoryRows(ledger, catalog, rivals, lineage)
         settlement = Settlement(ledger, succession, rivals, clock)
         holding = Holding(ledger, settings, clock)
         self._gate = Gate(
@@ -111,12 +115,15 @@ class Keep:
             self._proofs,
             settlement,
             holding,
+            Tombstones(ledger, clock),
+            lineage,
             with_judge(panel, settings),
             policy,
             clock,
         )
         self._reader = Reader(ledger, self._proofs, succession, panel, policy, clock)
-        self._recaller = Recaller(ledger, catalog, self._reader, settings)
+        self._archive = Archive(ledger)
+        self._recaller = Recaller(ledger, catalog, self._archive, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
         custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
@@ -209,10 +216,23 @@ class Keep:
             proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
             return self._gate.propose_deletion(memory, proposal)
         with self._ledger.writing() as entry:
-            if memory.verified and not is_shared:  # no member forgets a claim for the others
-                self.review.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
             self._gate.remove(entry, sealed, by=channel.name)
+            if memory.verified and not is_shared:  # no member forgets a claim for the others
+                self._gate.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
         return Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
+
+    def restore(self, memory_id: str, *, via: str, version: int | None = None) -> Verdict:
+        """Make a memory the newest word again: one that was replaced, an earlier version, or one that was deleted.
+
+        Only people do, today's screens look at it once more, and it stands no higher than it stood.
+        """
+        channel = self.channels.get(via)
+        require(channel, "delete")
+        chosen = self._version(memory_id, version)
+        whom = ForWhom(own_principal(channel), self.channels.is_shared())
+        if not may_retire(chosen, whom):
+            raise NotAllowed("In a shared keep members bring back only their own words.")
+        return self._gate.readmit(chosen, by=channel.name)
 
     # Reading
 
@@ -229,7 +249,11 @@ class Keep:
         explain: bool = False,
         session: str | None = None,
     ) -> Recall:
-        """The memories that answer a query; with ``influence_only`` just those that may drive an action."""
+        """The memories that answer a query; with ``influence_only`` just those that may drive an action.
+
+        ``as_of`` asks how things stood at another moment: what held then as far as is known now, with what was replaced
+        or changed since. Whether a hit may act is always said for now, so what is history never acts.
+        """
         settings = self.settings
         if not isinstance(query, str) or len(query) > settings.query_cap:
             raise InvalidRequest(f"The query must be a string of at most {settings.query_cap:,} characters.")
@@ -240,7 +264,7 @@ class Keep:
             Query(
                 text=query,
                 k=k,
-                now=moment or self._clock(),
+                now=self._clock(),
                 influence_only=influence_only,
                 min_score=settings.min_score if min_score is None else min_score,
                 half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
@@ -254,14 +278,25 @@ class Keep:
         return hits
 
     def get_memories(
-        self, *, after: str | None = None, limit: int | None = None, session: str | None = None
+        self,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        session: str | None = None,
+        as_of: datetime | None = None,
     ) -> list[dict[str, Any]]:
         """Memories as dictionaries, in the order in which they were stored; blocked ones as placeholders.
 
-        ``after`` is the id of the last memory of the page before.
+        ``after`` is the id of the last memory of the page before. ``as_of`` lists what held at another moment, also
+        what was replaced or changed since; ``history`` has the versions of one memory.
         """
         start = self._found(after).row.seq if after is not None else 0
-        listed = self._reader.listed(after=start, limit=limit, whom=self._whom(session))
+        moment = checked_moment("as_of", as_of)
+        listed = self._reader.listed(after=start, limit=limit, whom=self._whom(session), as_of=moment)
+        if moment is not None:
+            earlier = [self._reader.earlier(one.memory, one.until) for one in self._archive.changed()]
+            then = [shown for shown in earlier if shown.memory.seq > start and shown.held_at(moment)]
+            listed = sorted([*listed, *then], key=lambda shown: shown.memory.seq)[:limit]
         self._showed(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
@@ -270,6 +305,18 @@ class Keep:
         access = self._exposures.access(memory_id)
         shown = self._reader.shown(memory_from(self._found(memory_id))).as_dict()
         return shown | {"accessed": access.times, "accessed_at": utc_text(access.last) if access.last else None}
+
+    def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """The versions of one memory, oldest first, the present one last; what was deleted has only earlier ones."""
+        versions = self._archive.versions(memory_id) if isinstance(memory_id, str) else []
+        earlier = [
+            self._reader.earlier(version.memory, version.until).as_dict() | {"retired": version.why}
+            for version in versions
+        ]
+        found = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        if found is None and not earlier:
+            raise UnknownId("No such memory in this keep, and there never was.")
+        return earlier + ([self._reader.shown(memory_from(found)).as_dict() | {"retired": None}] if found else [])
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
         """The frozen, fenced text for that session's prompt."""
@@ -443,6 +490,17 @@ class Keep:
         if any(is_hearsay(memory) for memory in memories):
             self._sessions.taint(session_name(session))
         self._exposures.show(session_name(session), memories, how)
+
+    def _version(self, memory_id: str, version: int | None) -> Memory:
+        if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+            raise InvalidRequest("A version is a whole number.", code="invalid_version")
+        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        living = [memory_from(sealed)] if sealed is not None and sealed.verified else []
+        kept = [one.memory for one in self._archive.versions(memory_id)] if isinstance(memory_id, str) else []
+        found = [memory for memory in (*kept, *living) if version in (None, memory.version)]
+        if not found:
+            raise UnknownId("No such version in this keep.", hint="keep.history(memory_id) lists what there is.")
+        return found[-1]
 
     def _found(self, memory_id: str) -> Sealed:
         sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None

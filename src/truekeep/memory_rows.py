@@ -9,13 +9,15 @@ from typing import Any
 
 from truekeep.catalog import Catalog
 from truekeep.errors import UnknownId
+from truekeep.lineage import Lineage
 from truekeep.rivals import Rivals
 from truekeep.statements import tag
 from truekeep.stores.ledger import Entry, Ledger, Sealed
 from truekeep.stores.records import memory_body, memory_from
 from truekeep.types import Memory, utc_text
 
-CHANGED, DELETED = "changed", "deleted"
+CHANGED, DELETED, FELL, MERGED = "changed", "deleted", "fell", "merged"
+"""Why a version is in the history and no longer a memory."""
 
 Vector = Any
 """A vector as the embedder made it; it is only handed on."""
@@ -24,17 +26,21 @@ Vector = Any
 class MemoryRows:
     """Stores, replaces and removes the memories of one keep, inside the caller's transaction."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, rivals: Rivals) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, rivals: Rivals, lineage: Lineage) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._rivals = rivals
+        self._lineage = lineage
 
     def store(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
         """Add a memory, and tell it and its rivals about each other."""
-        ordered = replace(memory, order=entry.number)
-        card = self._catalog.card(ordered, vector)
-        stored = replace(ordered, seq=entry.put("memories", memory.id, memory_body(ordered), tag(ordered), card=card))
+        return self._put(entry, replace(memory, order=entry.number), vector, related)
+
+    def _put(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        card = self._catalog.card(memory, vector)
+        stored = replace(memory, seq=entry.put("memories", memory.id, memory_body(memory), tag(memory), card=card))
         self._rivals.file(entry, stored, related)
+        self._lineage.file(entry, stored)
         return stored
 
     def replace(
@@ -46,26 +52,36 @@ class MemoryRows:
             raise UnknownId("The memory that was to be changed is gone.")
         newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq, order=entry.number)
         self._rivals.withdraw(entry, target)
+        self._lineage.withdraw(entry, target)
         keep_version(entry, target, CHANGED, newer.begins)
         card = self._catalog.card(newer, vector)
         entry.replace("memories", sealed.row, memory_body(newer), tag(newer), card=card)
         self._rivals.file(entry, newer, related)
+        self._lineage.file(entry, newer)
         return newer
 
     def take_from_history(
         self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]
     ) -> Memory:
-        """Put a version from history back; it is no longer history then."""
+        """Put a version from history back just as it was; it is no longer history then."""
         sealed = self._ledger.get("history", f"{memory.id}.{memory.version}")
         if sealed is not None:
             entry.remove("history", sealed.row)
-        return self.store(entry, memory, vector, related)
+        return self._put(entry, memory, vector, related)
+
+    def bring_back(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        """Make a version that was kept the newest again: in its old place, or anew if the memory is gone."""
+        sealed = self._ledger.get("memories", memory.id)
+        if sealed is not None:
+            return self.replace(entry, memory_from(sealed), memory, vector, related)
+        return self.store(entry, replace(memory, version=memory.version + 1), vector, related)
 
     def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime) -> None:
         """Take a memory out of the keep. What was ours goes to history."""
         memory = memory_from(sealed)
         if sealed.verified:
             self._rivals.withdraw(entry, memory)
+            self._lineage.withdraw(entry, memory)
             keep_version(entry, memory, why, now)
         entry.remove("memories", sealed.row)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from truekeep import fence
@@ -47,6 +48,11 @@ class Shown:
         """From when on it no longer holds, by its own words or because something newer does."""
         ends = [moment for moment in (self.memory.valid_until, self.place.until) if moment is not None]
         return min(ends, default=None)
+
+    def held_at(self, moment: datetime) -> bool:
+        """Whether it held, or was believed, at that moment, as far as is known now."""
+        ends = (self.valid_until, self.memory.expires_at, self.fades_at)
+        return self.memory.begins <= moment and not any(_is_past(end, moment) for end in ends)
 
     def is_over(self, now: datetime) -> bool:
         """Whether it is history by then: expired, faded, or replaced as a whole."""
@@ -120,7 +126,8 @@ class Reader:
         if blocked:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
-            return Shown(memory, text, blocked, may_act=False, why=why)
+            fades_at = self._proofs.fades_at(memory) if memory.verified else None
+            return Shown(memory, text, blocked, may_act=False, why=why, fades_at=fades_at)
 
         def is_blocked(other: Memory) -> bool:
             return bool(self.block_reason(other, panel))
@@ -130,12 +137,41 @@ class Reader:
         text, influence = fence.sanitised(_without_secrets(memory)), settled.influence
         return Shown(memory, text, (), influence.may_act, influence.why, settled.place, fades_at)
 
-    def listed(self, *, after: int = 0, limit: int | None = None, whom: ForWhom = ANYBODY) -> list[Shown]:
-        """Memories in the order in which they were stored; what has expired or was replaced is left out."""
+    def earlier(self, memory: Memory, until: datetime, panel: Panel | None = None) -> Shown:
+        """What a reader gets to see of a version that was changed since. It never acts."""
+        blocked = self.block_reason(memory, panel)
+        text = fence.placeholder(blocked, memory.id) if blocked else fence.sanitised(memory.text)
+        why = "A rule in force blocks it." if blocked else f"An earlier version; it was changed on {until:%Y-%m-%d}."
+        return Shown(memory, text, blocked, may_act=False, why=why, place=Place(until=until))
+
+    def listed(
+        self,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        whom: ForWhom = ANYBODY,
+        as_of: datetime | None = None,
+    ) -> list[Shown]:
+        """Memories in the order in which they were stored; what has expired or was replaced is left out.
+
+        ``as_of`` lists what held at that moment instead, also what was replaced since.
+        """
+        shown = self._all_shown(after, limit, whom, as_of)
+        return list(islice(shown, limit)) if limit is not None else list(shown)
+
+    def _all_shown(self, after: int, page: int | None, whom: ForWhom, as_of: datetime | None) -> Iterator[Shown]:
+        """Page after page, so that a page full of what is left out does not look like the end."""
         now, panel = self._clock(), self._panel.current()
-        memories = map(memory_from, self._ledger.all("memories", after=after, limit=limit))
-        shown = (self.shown(memory, now, panel, whom) for memory in memories if not is_expired(memory, now))
-        return [one for one in shown if not one.is_over(now)]
+        while rows := self._ledger.all("memories", after=after, limit=page):
+            for memory in map(memory_from, rows):
+                if as_of is None and is_expired(memory, now):
+                    continue
+                shown = self.shown(memory, now, panel, whom)
+                if not shown.is_over(now) if as_of is None else shown.held_at(as_of):
+                    yield shown
+            if page is None or len(rows) < page:
+                return
+            after = rows[-1].row.seq
 
     def is_doubted(self, memory: Memory) -> bool:
         """Whether actions that relied on it turned out badly more often than well."""

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from heapq import merge
 from typing import Any
 
+from truekeep.archive import Archive
 from truekeep.catalog import Catalog
 from truekeep.config import Settings
 from truekeep.influence import Reader as ForWhom
@@ -20,6 +22,7 @@ from truekeep.types import Memory, Recalled, Standing
 
 _PAGE = 16
 _DOUBTED = 0.8
+_MOST_VERSIONS = 200
 
 
 class Recall(list[Recalled]):
@@ -67,25 +70,33 @@ class Query:
     text: str
     k: int
     now: datetime
+    """When it is asked; who may act is decided for this moment."""
     influence_only: bool = False
     min_score: float = 0.0
     half_life_days: float = 0.0
     as_of: datetime | None = None
+    """The moment that is asked about, if it is not now."""
     filters: Filters = Filters()
     explain: bool = False
     whom: ForWhom = ANYBODY
 
+    @property
+    def moment(self) -> datetime:
+        """The moment that is asked about."""
+        return self.as_of or self.now
+
     def admits(self, memory: Memory) -> bool:
         """Whether the memory is within the limits of the question."""
-        return (self.as_of is None or memory.as_of <= self.as_of) and self.filters.admit(memory)
+        return (self.as_of is None or memory.begins <= self.as_of) and self.filters.admit(memory)
 
 
 class Recaller:
     """Answers queries from one keep."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, reader: Reader, settings: Settings) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, archive: Archive, reader: Reader, settings: Settings) -> None:
         self._ledger = ledger
         self._catalog = catalog
+        self._archive = archive
         self._reader = reader
         self._settings = settings
 
@@ -109,7 +120,20 @@ class Recaller:
         return Recall(hits, withheld, self._catalog.degraded)
 
     def _proposals(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
-        """Verified hits in order of their score, a page at a time until nothing more is related.
+        """Verified hits in order of their score; about another moment with the versions of that time among them."""
+        if query.as_of is not None and not query.influence_only:
+            return merge(self._living(query, flood, withheld), self._earlier(query), key=lambda one: -one.score)
+        return self._living(query, flood, withheld)
+
+    def _earlier(self, query: Query) -> Iterator[_Proposal]:
+        """Versions that were changed since and held at the moment that is asked about, best first."""
+        for score, version in self._archive.search(query.text, today=query.moment.date())(_MOST_VERSIONS):
+            if query.admits(version.memory):
+                shown = self._reader.earlier(version.memory, version.until)
+                yield _Proposal(self._score(score, version.memory, query), shown, {})
+
+    def _living(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
+        """A page at a time until nothing more is related.
 
         Once hearsay has had its share, a page is looked for among the rest only: a flood costs one page, not all of it.
         """
@@ -129,7 +153,7 @@ class Recaller:
             page *= 4
 
     def _search(self, query: Query, *, acting_only: bool) -> Callable[[int], list[Hit]]:
-        today = query.now.date()
+        today = query.moment.date()
         return self._catalog.search(query.text, today=today, acting_only=acting_only, explain=query.explain)
 
     def _verified(
@@ -155,7 +179,7 @@ class Recaller:
             shown = self._reader.shown(copy, query.now, whom=query.whom)
             if shown.may_act:
                 return shown
-            if first is None or first.is_over(query.now):
+            if first is None or _is_over(query, first):
                 first = shown
         return first
 
@@ -179,7 +203,7 @@ class Recaller:
     def _score(self, score: float, memory: Memory, query: Query) -> float:
         """The hit's score, less for age and for outcomes that were more often bad than good; neither removes it."""
         if query.half_life_days > 0:
-            age = max(0.0, (query.now - memory.as_of).total_seconds() / 86_400)
+            age = max(0.0, (query.moment - memory.as_of).total_seconds() / 86_400)
             score *= 0.5 ** (age / query.half_life_days)
         return score * _DOUBTED if self._reader.is_doubted(memory) else score
 
@@ -212,13 +236,15 @@ class _FloodCap:
 
 def _withheld(query: Query, proposal: _Proposal) -> str | None:
     shown = proposal.shown
-    if shown.retired_by:
-        return "superseded"
-    if shown.is_over(query.now):
-        return "expired"
+    if _is_over(query, shown):
+        return "superseded" if shown.retired_by else "expired"
     if query.influence_only and not shown.may_act:
         return "blocked" if shown.blocked else "may_not_act"
     return "below_min_score" if proposal.score < query.min_score else None
+
+
+def _is_over(query: Query, shown: Shown) -> bool:
+    return not shown.held_at(query.as_of) if query.as_of is not None else shown.is_over(query.now)
 
 
 def _recalled(proposal: _Proposal) -> Recalled:

@@ -14,10 +14,10 @@ from truekeep.gate import Gate
 from truekeep.origin import person_name
 from truekeep.screens.credentials import redact
 from truekeep.stores.ledger import Entry, Ledger, Sealed
-from truekeep.stores.records import item_body, item_from, tombstone_body, tombstone_from
-from truekeep.types import Approval, Decision, Item, Memory, Tombstone, Verdict, utc_text
+from truekeep.stores.records import item_body, item_from
+from truekeep.types import Approval, Decision, Item, Verdict, utc_text
 
-STATES = ("open", "approved", "rejected", "expired")
+STATES = ("open", "approved", "rejected", "expired", "lifted")
 _REASON_CAP = 2_000
 
 
@@ -102,31 +102,18 @@ class Review:
             if item.kind in ("doubt", "contest"):
                 self._delete(entry, item.memory.id, by)
             if item.kind != "deletion":
-                self.bury(entry, item.memory, by, reason)
+                self._gate.bury(entry, item.memory, by=by, reason=reason)
             entry.event("review.rejected", item=item.id, by=by, reason=reason)
 
-    def bury(self, entry: Entry, memory: Memory, by: str, reason: str) -> None:
-        """Leave a tombstone for a claim, inside the caller's transaction; a higher one stays."""
-        claim = self._gate.claim(memory.text)
-        stone = Tombstone(claim, memory.standing, by, reason, self._clock())
-        sealed = self._ledger.get("tombstones", claim)
-        known = tombstone_from(sealed) if sealed else None
-        if sealed is None:
-            entry.put("tombstones", claim, tombstone_body(stone))
-        elif known is None or known.standing < stone.standing:
-            entry.replace("tombstones", sealed.row, tombstone_body(stone))
-
     def lift(self, text: str, *, by: str, reason: str) -> bool:
-        """Remove the tombstone of a claim, so that it may be said again; says whether there was one."""
+        """Remove the tombstone of a claim, so that it may be said again; says whether there was one.
+
+        What was derived from it, fell with it and still waits goes back to what it was.
+        """
         person_name(by)
         checked_text(reason, _REASON_CAP)
         with self._ledger.writing() as entry:
-            sealed = self._ledger.get("tombstones", self._gate.claim(text))
-            if sealed is None:
-                return False
-            entry.remove("tombstones", sealed.row)
-            entry.event("tombstone.lifted", claim=sealed.row.id, by=by, reason=reason)
-        return True
+            return self._gate.unbury(entry, text, by=by, reason=reason)
 
     def _find(self, item_id: str) -> tuple[Sealed, Item]:
         sealed = self._ledger.get("queue", item_id) if isinstance(item_id, str) else None

@@ -227,6 +227,10 @@ class Tombstone:
     by: str
     reason: str
     at: datetime
+    keys: tuple[str, ...] = ()
+    """All hashes under which the same claim is buried."""
+    fallen: tuple[str, ...] = ()
+    """Review items of what was derived from it and fell with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,11 @@ def claim_key(text: str, *, speaker: str | None = None) -> str:
     return claim_of(text, speaker=speaker).key
 
 
+def clause_keys(claim: Claim) -> tuple[str, ...]:
+    """The key that each clause would have as a claim of its own; what is about "it" has none."""
+    return tuple(_clause_key(clause) for clause in claim.clauses if not clause.has_pronoun)
+
+
 def _spoken_by(clause: Clause, speaker: str | None) -> Clause:
     if speaker is None:
         return clause

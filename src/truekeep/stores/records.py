@@ -136,6 +136,8 @@ def tombstone_body(stone: Tombstone) -> dict[str, Any]:
         "by": stone.by,
         "reason": stone.reason,
         "at": utc_text(stone.at),
+        "keys": list(stone.keys),
+        "fallen": list(stone.fallen),
     }
 
 
@@ -145,7 +147,15 @@ def tombstone_from(sealed: Sealed) -> Tombstone | None:
         return None
     body = json.loads(sealed.row.body)
     standing = Standing[body["standing"].upper()]
-    return Tombstone(sealed.row.id, standing, body["by"], body["reason"], utc_moment(body["at"]))
+    return Tombstone(
+        sealed.row.id,
+        standing,
+        body["by"],
+        body["reason"],
+        utc_moment(body["at"]),
+        tuple(body["keys"]),
+        tuple(body["fallen"]),
+    )
 
 
 def snapshot_body(snapshot: Snapshot, memory_ids: list[str]) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""Tombstones: claims that a person rejected or forgot, kept as keyed hashes so that they are not planted again.
+
+A claim is known by its words and, where it says whom it is about, by what it states: "six" for "6", another order of
+words or a sentence put before it do not get it past. A rejected text that states several things at once buries only
+all of them together; otherwise a truth could be buried by being told beside a lie. Only people bury.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from truekeep.influence import claim_of, clause_keys
+from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.records import tombstone_body, tombstone_from
+from truekeep.text import folded
+from truekeep.types import Memory, Standing, Tombstone
+
+_WORDS = re.compile(r"\w+")
+_MOST_CLAUSES = 32
+
+
+class Tombstones:
+    """The tombstones of one keep."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], datetime]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def over(self, text: str, standing: Standing) -> Tombstone | None:
+        """The tombstone that a text of that standing comes under: as a whole, or by one thing that it states."""
+        if self._ledger.is_empty("tombstones"):
+            return None
+        stones = (tombstone_from(sealed) for sealed in self._found([*self._keys(text), *self._parts(text)]))
+        return next((stone for stone in stones if stone is not None and stone.standing >= standing), None)
+
+    def bury(self, entry: Entry, memory: Memory, by: str, reason: str, fallen: Sequence[str] = ()) -> None:
+        """Leave a tombstone for a claim, inside the caller's transaction; a higher one stays."""
+        keys = self._keys(memory.text)
+        for key in keys:
+            sealed = self._ledger.get("tombstones", key)
+            known = tombstone_from(sealed) if sealed else None
+            stone = Tombstone(key, memory.standing, by, reason, self._clock(), keys, tuple(fallen))
+            if sealed is None:
+                entry.put("tombstones", key, tombstone_body(stone))
+            elif known is None or known.standing < stone.standing:
+                merged = (*(known.fallen if known else ()), *fallen)
+                entry.replace("tombstones", sealed.row, tombstone_body(replace(stone, fallen=merged)))
+
+    def lift(self, entry: Entry, text: str) -> tuple[str, ...] | None:
+        """Remove what lies over a text; gives the items of what fell with it, or nothing if there was no tombstone."""
+        found = list(self._found(self._keys(text)))
+        stones = [stone for sealed in found if (stone := tombstone_from(sealed))]
+        rows = {sealed.row.id: sealed for sealed in found}
+        rows |= {sealed.row.id: sealed for sealed in self._found([key for stone in stones for key in stone.keys])}
+        for sealed in rows.values():
+            entry.remove("tombstones", sealed.row)
+        return tuple(dict.fromkeys(item for stone in stones for item in stone.fallen)) if rows else None
+
+    def _found(self, keys: Sequence[str]) -> Iterator[Sealed]:
+        rows = (self._ledger.get("tombstones", key) for key in dict.fromkeys(keys))
+        return (sealed for sealed in rows if sealed is not None)
+
+    def _keys(self, text: str) -> tuple[str, ...]:
+        """The whole text by its words and, if it says whom it is about, by what it states."""
+        plain = folded(text)
+        words = self._ledger.digest("claim", " ".join(_WORDS.findall(plain)) or plain)
+        claim = claim_of(text)
+        return (words, self._digest(claim.key)) if claim.bound and claim.key else (words,)
+
+    def _parts(self, text: str) -> tuple[str, ...]:
+        """Each thing that a longer text states."""
+        keys = clause_keys(claim_of(text))
+        return tuple(self._digest(key) for key in keys[:_MOST_CLAUSES]) if len(keys) > 1 else ()
+
+    def _digest(self, key: str) -> str:
+        return self._ledger.digest("buried", key)
