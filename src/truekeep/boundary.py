@@ -177,7 +177,7 @@ class Boundary:
             entry.event(f"action.{word}", ticket=record.id, action=record.action, by=channel.name)
 
     def _evidence(self, session: str, whom: ForWhom) -> Evidence:
-        owner, observed = self._transcripts.of(session, self._sessions.state(session).member).indexes()
+        owner, observed, pasted = self._transcripts.of(session, self._sessions.state(session).member).indexes()
         memories, hearsay = self._remembered.indexes()
         now, known = self._clock(), dict[str, MemoryTrust | None]()
 
@@ -188,7 +188,7 @@ class Boundary:
 
         spent = [record for record in self.tickets.all() if record.state == SPENT]
         requests = frozenset(record.request for record in spent if record.request and record.session == session)
-        return Evidence(owner, memories, hearsay, observed, trust, now, requests, _used_today(spent, now))
+        return Evidence(owner, memories, hearsay, observed, trust, now, requests, _used_today(spent, now), pasted)
 
     def _trust(self, memory_id: str, whom: ForWhom, now: datetime) -> MemoryTrust | None:
         sealed = self._ledger.get("memories", memory_id)

@@ -87,6 +87,7 @@ class Transcript:
     _unindexed: list[Observation] = field(default_factory=list)
     _owner: ValueIndex | None = None
     _observed: ValueIndex | None = None
+    _pasted: ValueIndex | None = None
 
     def add(self, observation: Observation) -> None:
         """Take in one more observation."""
@@ -96,14 +97,17 @@ class Transcript:
             self.owners.append(observation)
         self._unindexed.append(observation)
 
-    def indexes(self) -> tuple[ValueIndex, ValueIndex]:
-        """The values in the owner's own words, and those in what was merely read or pasted."""
+    def indexes(self) -> tuple[ValueIndex, ValueIndex, ValueIndex]:
+        """The values in the owner's own words, in what was merely read or pasted, and in messages with a paste."""
         from truekeep.action import ValueIndex  # noqa: PLC0415 - only the act boundary needs it
 
-        if self._owner is None or self._observed is None:
+        if self._owner is None or self._observed is None or self._pasted is None:
             self._owner, self._observed = ValueIndex(is_owners=True), ValueIndex(is_loose=True)
+            self._pasted = ValueIndex(is_owners=True)
         waiting, self._unindexed = self._unindexed, []
         for seen in waiting:
+            if seen.pasted and seen.principal == self.member:
+                self._pasted.add(seen.id, seen.text, at=seen.at, channel=seen.channel, principal=seen.principal)
             for number, (text, standing) in enumerate(seen.told()):
                 if standing is Standing.OWNER and seen.principal == self.member:
                     self._owner.add(seen.id, text, at=seen.at, channel=seen.channel, principal=seen.principal)
@@ -111,7 +115,7 @@ class Transcript:
                     channel = PASTE if seen.standing is Standing.OWNER else seen.channel
                     place = f"{seen.id}.{number}"
                     self._observed.add(place, text, at=seen.at, channel=channel, principal=seen.principal)
-        return self._owner, self._observed
+        return self._owner, self._observed, self._pasted
 
 
 class Transcripts:

@@ -53,7 +53,7 @@ def judge(
     found = leaves(arguments)
     own = (settings or ActionsSettings()).of(name)
     consequential = is_consequential(name, own)
-    asked = requests(name, own.asked_by, evidence.owner, evidence.spent)
+    asked = requests(name, own.asked_by, evidence.owner, evidence.spent, evidence.pasted)
     grant = _grant(own, arguments, evidence)
     call = _call(name, found, evidence, own, asked, grant)
     traced = _trace(found, call)

@@ -69,17 +69,28 @@ def verb_forms(action: str, asked_by: tuple[str, ...]) -> frozenset[str]:
 
 
 def requests(
-    action: str, asked_by: tuple[str, ...], owner: ValueIndex, spent: frozenset[tuple[str, int]]
+    action: str,
+    asked_by: tuple[str, ...],
+    owner: ValueIndex,
+    spent: frozenset[tuple[str, int]],
+    pasted: ValueIndex | None = None,
 ) -> tuple[Segment, ...]:
-    """The owner's live requests for this action, oldest first; one that was taken back is gone."""
+    """The owner's live requests for this action, oldest first; one that was taken back is gone.
+
+    ``pasted`` holds the owner's messages with what counts as pasted in them. That asks for nothing, but it does take
+    back: a page that says "do not pay" beforehand must not make the owner's own "do not pay" a copy without effect.
+    """
     forms = verb_forms(action, asked_by)
     objects = [part for part in name_words(action) if part not in tables().generic and not _is_verb(part, forms)]
     live: list[Segment] = []
     for segment in _mentions(forms, owner):
-        if segment.is_negated and not tables().reminders & set(segment.clause_order):
+        if _is_refusal(segment):
             live = [request for request in live if not _takes_back(segment, request)]
         elif _is_request(segment, forms) and all(_mentioned(word, segment) for word in objects):
             live.append(segment)
+    for refusal in _mentions(forms, pasted) if pasted is not None else ():
+        if _is_refusal(refusal):
+            live = [one for one in live if _is_later(one, owner, refusal, pasted) or not _takes_back(refusal, one)]
     return tuple(segment for segment in live if (segment.source, segment.number) not in spent)
 
 
@@ -93,6 +104,16 @@ def _mentions(forms: frozenset[str], owner: ValueIndex) -> Iterator[Segment]:
     for source_id, source in owner.sources.items():
         if source_id in sources:
             yield from (segment for segment in source.segments if forms & set(segment.clause_order))
+
+
+def _is_refusal(segment: Segment) -> bool:
+    return segment.is_negated and not tables().reminders & set(segment.clause_order)
+
+
+def _is_later(request: Segment, owner: ValueIndex, refusal: Segment, pasted: ValueIndex | None) -> bool:
+    """Whether the owner asked after the refusal; where the times do not tell, the refusal stands."""
+    asked, refused = owner.sources[request.source].at, pasted.sources[refusal.source].at if pasted else None
+    return asked is not None and refused is not None and asked > refused
 
 
 def _takes_back(refusal: Segment, request: Segment) -> bool:

@@ -7,6 +7,8 @@ out of the message; the rest is what the owner said.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
@@ -22,6 +24,7 @@ _MOST_LINES = 400
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{24,})[\"”“»]", re.DOTALL)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADER = re.compile(r"\s{0,3}\**([^\W\d][\w-]{0,20})\**\s{0,2}:\s")
+_SENTENCE_END = re.compile(r"[.!?;][\"'”»)]*\s+|\n+")
 _QUOTE_LINE = re.compile(r"\s{0,3}[>|]")
 _MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
 _STRUCTURE = re.compile(r"\s{0,3}(?:#{1,6}\s|\d{1,2}(?:\.\d{1,2})*[.)]\s|[-*\u2022\u2013]\s|\|.*\|)")
@@ -90,13 +93,25 @@ def split_paste(text: str, seen: SeenTexts | None = None) -> Parts:
     """The owner's own words and the pasted ones. In doubt a passage counts as pasted."""
     if _UNTYPED.search(text):
         return Parts("", (text,), ("untyped_characters",))
-    cuts: list[tuple[int, int, str]] = [(start, end, "observed") for start, end in (seen.copied(text) if seen else ())]
+    copied = seen.copied(text) if seen else []
+    cuts: list[tuple[int, int, str]] = [(start, end, "observed") for start, end in _whole_sentences(text, copied)]
     cuts += [(*match.span(), "fence") for match in _FENCE.finditer(text)]
     cuts += [(*match.span(), "quotation") for match in _QUOTED.finditer(text)]
     cuts += _by_lines(text)
     if not cuts:
         return Parts(text)
     return _cut(text, sorted(cuts))
+
+
+def _whole_sentences(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The sentences that spans touch. What is left of one must not say the opposite of the whole.
+
+    A page with the words "it is not true that" in it would otherwise turn a denial into an assertion.
+    """
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)] if spans else []
+    for start, end in spans:
+        before, after = bisect_right(ends, start), bisect_left(ends, end)
+        yield ends[before - 1] if before else 0, ends[after] if after < len(ends) else len(text)
 
 
 def _cut(text: str, cuts: list[tuple[int, int, str]]) -> Parts:
