@@ -51,8 +51,8 @@ class Evidence:
     ``owner`` holds the owner's own words of this session without what was pasted into them; ``memories`` what
     stands higher than hearsay; ``hearsay`` what is remembered as hearsay; ``observed`` what this session took in.
     ``pasted`` holds whole messages of the owner's that something was pasted into; they ask and prove nothing, but a
-    refusal in them counts. ``trust`` answers for one memory and gives None for one it does not know. ``spent`` names requests of the
-    owner that a redeemed ticket has already used up, ``grant_uses`` how often each grant was used today.
+    refusal in them counts. ``trust`` answers for one memory and gives None for one it does not know. ``spent`` names
+    requests of the owner that a redeemed ticket has used up already, ``grant_uses`` how often a grant was used today.
     """
 
     owner: ValueIndex
