@@ -149,7 +149,7 @@ def test_a_tombstone_cannot_be_edited_away(home: Path, keep: Keep) -> None:
     keep.review.reject(held.item_id, by="eva", reason="not hers")
     keep.close()
     with intruder(home) as connection:
-        connection.execute("UPDATE tombstones SET id = 'nothing'")
+        connection.execute("UPDATE tombstones SET id = 'nothing ' || seq")
     with pytest.raises(StoreTampered):
         Keep.open("alice", home=home)
 
