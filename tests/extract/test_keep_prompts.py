@@ -46,6 +46,17 @@ def test_each_memory_names_the_prompt_and_the_model_that_made_it(approved: Keep)
     assert extracted.body["prompt"] == prompt_hash(PROMPT)
 
 
+def test_a_bad_prompt_is_revoked_with_all_that_it_made(approved: Keep) -> None:
+    approved.remember("I like tea.", via="user")
+    with serving(remembers(TRUE)) as server:
+        approved.extract("s-1", "custom", prompt="homes", via="user", model=chat(server))
+    report = approved.revoke(prompt=prompt_hash(PROMPT), by="eva", reason="it invents homes")
+    assert [one["content"] for one in report["memories"]] == ["The user lives in Porto"]
+    assert [memory["content"] for memory in approved.get_memories()] == ["I like tea."]
+    approved.undo(report["incident"], by="eva", reason="it was right")
+    assert len(approved.get_memories()) == 2
+
+
 def test_what_is_held_for_review_names_the_prompt_too_and_an_approval_keeps_it(approved: Keep) -> None:
     with serving(remembers({"text": "The user may move to Graz", "quotes": []})) as server:
         approved.extract("s-1", "custom", prompt="homes", via="user", model=chat(server))
