@@ -72,8 +72,10 @@ class Tombstones:
 
     def _parts(self, text: str) -> tuple[str, ...]:
         """Each thing that a longer text states."""
-        keys = clause_keys(claim_of(text))
-        return tuple(self._digest(key) for key in keys[:_MOST_CLAUSES]) if len(keys) > 1 else ()
+        claim = claim_of(text)
+        if len(claim.clauses) == 1:
+            return ()
+        return tuple(self._digest(key) for key in clause_keys(claim)[:_MOST_CLAUSES])
 
     def _digest(self, key: str) -> str:
         return self._ledger.digest("buried", key)
