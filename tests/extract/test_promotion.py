@@ -27,7 +27,7 @@ def candidate(*supports: Support, text: str = "Ana lives in Porto") -> Extractio
 
 
 def is_proved(extraction: Extraction, talk: Conversation = TALK) -> bool:
-    return proved_form(extraction, prover(talk))[1].ok
+    return proved_form(extraction, talk, prover(talk))[1].ok
 
 
 def test_a_proved_quote_makes_it_the_owners_word() -> None:
@@ -76,7 +76,7 @@ def test_a_proof_that_breaks_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("name", SETS)
 def test_little_of_what_the_built_in_extractor_finds_is_held_back(name: str) -> None:
     proofs = [
-        proved_form(found, prover(snippet.conversation))[1]
+        proved_form(found, snippet.conversation, prover(snippet.conversation))[1]
         for snippet in snippets(name)
         for found in make_strategy("discrete").extract(snippet.conversation)
     ]
@@ -85,7 +85,7 @@ def test_little_of_what_the_built_in_extractor_finds_is_held_back(name: str) -> 
 
 def test_a_plainer_wording_is_used_where_the_best_one_cannot_be_proved() -> None:
     daring = replace(candidate(SAID, text="Ana resides in beautiful northern Braga"), plainer=("Ana: I live in Porto",))
-    form, proof = proved_form(daring, prover(TALK))
+    form, proof = proved_form(daring, TALK, prover(TALK))
     assert proof.ok
     assert form.text == "Ana: I live in Porto"
 
@@ -99,5 +99,5 @@ def test_of_what_is_put_together_only_the_proved_part_is_the_owners_word() -> No
 
 def test_what_cannot_be_proved_keeps_its_best_wording_and_the_reason() -> None:
     daring = replace(candidate(SAID, text="Ana lives in Rome"), plainer=("Ana owns Rome",))
-    form, proof = proved_form(daring, prover(TALK))
+    form, proof = proved_form(daring, TALK, prover(TALK))
     assert (form.text, proof.code) == ("Ana lives in Rome", "name_not_said")

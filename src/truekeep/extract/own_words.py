@@ -37,6 +37,16 @@ def in_own_words(extraction: Extraction, conversation: Conversation) -> Extracti
     return own if own is not None and len(own.text) <= MAX_TEXT else None
 
 
+def is_mechanical(extraction: Extraction, conversation: Conversation) -> bool:
+    """Whether a text is what the built-in extractor makes of the one quote it rests on."""
+    if len(extraction.supports) != 1:
+        return False
+    (support,) = extraction.supports
+    message = owner_message(support, conversation)
+    stated = _stated(support.quote, message, conversation.speaker) if message is not None else ()
+    return any((one.text, one.quote) == (extraction.text, support.quote) for one in stated)
+
+
 def _stated(quote: str, message: Message, speaker: str | None) -> Iterator[Statement]:
     """What the built-in extractor makes of the quoted words; where it makes nothing of them, their sentences."""
     language = grammar_of(message.text) or grammar("en")

@@ -27,12 +27,12 @@ def proved(extraction: Extraction, conversation: Conversation, prove: Prove) -> 
     What a model worded is the owner's word only as the owner worded it.
     """
     if extraction.model is None:
-        return _told_apart(extraction, prove)
+        return _told_apart(extraction, conversation, prove)
     proof = proof_of(extraction, prove, _is_about_that)
     if not _is_about_that(proof):
         return [(extraction, proof)]
     own = _in_own_words(extraction, conversation)
-    forms = _told_apart(own, prove) if own is not None else []
+    forms = _told_apart(own, conversation, prove) if own is not None else []
     return forms if forms and all(found.ok is True for _, found in forms) else [(extraction, REWORDED)]
 
 
@@ -59,28 +59,38 @@ def proof_of(extraction: Extraction, prove: Prove, is_enough: Callable[[Proof], 
     return next(filter(is_enough, found[0]))
 
 
-def proved_form(extraction: Extraction, prove: Prove) -> tuple[Extraction, Proof]:
+def proved_form(extraction: Extraction, conversation: Conversation, prove: Prove) -> tuple[Extraction, Proof]:
     """The candidate in the best wording that its quotes prove, or as it is with the reason why they prove none.
 
-    For what the built-in extractor worded: its other words are the third person and the dates that it put in.
+    The built-in extractor puts in the third person and the dates and nothing else, so that what it makes of a quote
+    follows wherever the quote is proved as it stands. Whether it made this is looked up, not believed.
     """
     first: Proof | None = None
     for text in (extraction.text, *extraction.plainer):
         form = replace(extraction, text=text, plainer=())
-        proof = proof_of(form, prove, _is_about_that)
-        if _is_about_that(proof):
-            return form, proof if proof.ok is True else _MECHANICAL
+        proof = proof_of(form, prove)
+        if proof.ok is not True and _follows(form, conversation, prove):
+            proof = _MECHANICAL
+        if proof.ok is True:
+            return form, proof
         first = proof if first is None else first
     return replace(extraction, plainer=()), _NO_QUOTE if first is None else first
 
 
-def _told_apart(extraction: Extraction, prove: Prove) -> list[tuple[Extraction, Proof]]:
+def _told_apart(extraction: Extraction, conversation: Conversation, prove: Prove) -> list[tuple[Extraction, Proof]]:
     """Of what is put together from statements, those that are proved as one candidate and the rest as another."""
     if not extraction.parts:
-        return [proved_form(extraction, prove)]
-    forms = [proved_form(part, prove) for part in extraction.parts]
+        return [proved_form(extraction, conversation, prove)]
+    forms = [proved_form(part, conversation, prove) for part in extraction.parts]
     groups = [[pair for pair in forms if (pair[1].ok is True) is proven] for proven in (True, False)]
     return [(combined([form for form, _ in group]), group[0][1]) for group in groups if group]
+
+
+def _follows(form: Extraction, conversation: Conversation, prove: Prove) -> bool:
+    from truekeep.extract.own_words import is_mechanical  # noqa: PLC0415 - loads the languages
+
+    said = all(_checked(prove, one.quote, one.quote).ok is True for one in form.supports)
+    return form.is_located and said and is_mechanical(form, conversation)
 
 
 def _sentences(text: str) -> list[str]:
