@@ -17,6 +17,8 @@
     │   └── PromptSecurityError        a custom prompt or template that is refused
     ├── EmbedderError                  an embedder that cannot be used (embed/)
     ├── ModelError                     a model endpoint that cannot be used (extract/)
+    ├── NotAuthenticated               nobody the service knows, or no token at all (serve/)
+    ├── ServiceBusy                    more than the service takes on at once (serve/)
     ├── NotAllowed                     the channel lacks the capability
     │   ├── ActionRefused              the act boundary does not let a call happen
     │   │   └── ConfirmationNeeded     it would, once the owner has confirmed it
@@ -115,6 +117,20 @@ class PromptSecurityError(InputError):
     """A custom prompt or template that is refused."""
 
     code = "unsafe_prompt"
+
+
+class NotAuthenticated(TruekeepError):
+    """The request carries no token, or none that is valid now."""
+
+    code = "not_authenticated"
+    default_hint = "Send 'Authorization: Bearer TOKEN'; the operator makes one with 'truekeep tokens add'."
+
+
+class ServiceBusy(TruekeepError):
+    """More is asked for than the service takes on at once; nothing was done."""
+
+    code = "service_busy"
+    default_hint = "Try again shortly."
 
 
 class NotAllowed(TruekeepError):

@@ -36,6 +36,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
     "redteam": ("redteam:redteam", "Measure the screens on your own texts."),
+    "tokens": ("tokens:tokens", "Add, list and revoke the tokens of the service's callers."),
     "keys": ("keys:keys", "Show and rotate keys."),
     "backup": ("recovery:backup", "Copy a keep to a file while it is in use."),
     "restore": ("recovery:restore", "Put a backup back, with a reason."),

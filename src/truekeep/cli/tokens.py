@@ -1,0 +1,79 @@
+"""Tokens on the terminal: made and shown once, listed without their secrets, revoked at once."""
+
+from __future__ import annotations
+
+import click
+
+from truekeep.cli.options import common
+from truekeep.cli.output import console, print_json, table
+from truekeep.config import Paths
+from truekeep.types import utc_moment
+
+
+@click.group()
+def tokens() -> None:
+    """Add, list and revoke the tokens that the service knows its callers by."""
+
+
+@tokens.command()
+@click.option("--keep", "keep_name", required=True, help="The keep, or a pattern of keeps such as 'team-*'.")
+@click.option("--channel", required=True, help="The channel that whatever comes in with it came over.")
+@click.option("--may", "capabilities", multiple=True, required=True, help="A capability; may be given several times.")
+@click.option("--subject", default="", help="Who holds it; reviews are signed with this name.")
+@click.option("--days", type=float, default=90, show_default=True, help="How long it lives.")
+@common
+def add(
+    keep_name: str,
+    channel: str,
+    capabilities: tuple[str, ...],
+    subject: str,
+    days: float,
+    home: str | None,
+    output: str,
+) -> None:
+    """Make a token and show it, this one time.
+
+    Capabilities: read, write, credit, review, delete, admin, custom-prompts. The channel must allow them, too.
+    """
+    from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415 - the service's parts load when they are asked for
+
+    secret, token = Tokens(Paths.resolve(home).keys).add(keep_name, channel, capabilities, subject=subject, days=days)
+    if output == "json":
+        print_json({"token": secret, **token.as_dict(now())})
+        return
+    out = console()
+    out.print(secret, soft_wrap=True)
+    out.print("Keep it safe: it is not shown again.", style="bold yellow")
+    out.print(f"id {token.id}, until {utc_moment(token.expires_at):%Y-%m-%d}", style="dim")
+
+
+@tokens.command("list")
+@common
+def list_tokens(home: str | None, output: str) -> None:
+    """List every token: what it is for and whether it still counts."""
+    from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415
+
+    moment = now()
+    listed = [token.as_dict(moment) for token in Tokens(Paths.resolve(home).keys).list()]
+    if output == "json":
+        print_json(listed)
+        return
+    listing = table("id", "state", "keep", "channel", "until", "subject", "may", wide="may")
+    for one in listed:
+        may, until = ", ".join(one["capabilities"]), one["expires_at"][:10]
+        listing.add_row(one["id"], one["state"], one["keep"], one["channel"], until, one["subject"] or "-", may)
+    console().print(listing)
+
+
+@tokens.command()
+@click.argument("token_id")
+@common
+def revoke(token_id: str, home: str | None, output: str) -> None:
+    """Take a token back; a running service refuses it from the next request on."""
+    from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415
+
+    token = Tokens(Paths.resolve(home).keys).revoke(token_id)
+    if output == "json":
+        print_json(token.as_dict(now()))
+    else:
+        console().print("Revoked.", style="green")

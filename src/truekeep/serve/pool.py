@@ -1,0 +1,155 @@
+"""The pool: a bounded number of open keeps, each opened once in this process and closed when it was idle longest."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from truekeep.config import Paths, Settings
+from truekeep.embed import Embedder
+from truekeep.errors import KeepClosed, ServiceBusy, TruekeepError
+from truekeep.handles import Handle
+from truekeep.keep import Keep
+from truekeep.serve.identity import Identity, unknown_keep
+from truekeep.stores.files import keep_names, keyring
+
+DEFAULT_SIZE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """An open keep for the length of one request: a handle bound to the token's channel, and the keep itself.
+
+    What an agent's words reach goes through ``handle``. ``keep`` is for what a token's own capability allows: review,
+    credit, audit.
+    """
+
+    identity: Identity
+    keep: Keep
+    handle: Handle
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where one keep is open or is being opened; whoever comes meanwhile waits for its lock alone."""
+
+    users: int = 0
+    keep: Keep | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Pool:
+    """The open keeps of one process. Thread-safe; other processes may have the same keeps open."""
+
+    def __init__(
+        self,
+        home: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        size: int = DEFAULT_SIZE,
+        embedder: Callable[[], Embedder | None] | None = None,
+    ) -> None:
+        self._home = home
+        self.paths = Paths.resolve(home)
+        self.settings = settings or Settings.load(self.paths.config)
+        self._size = size
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._closed = False
+        self.opened = 0
+        """How many times a keep was opened."""
+
+    @contextmanager
+    def handle(
+        self, identity: Identity, keep_name: str | None = None, *, session: str | None = None
+    ) -> Iterator[Lease]:
+        """The keep that an identity may reach under that name, held open until the block ends."""
+        name = identity.keep(keep_name)
+        if not (identity.names_one_keep or identity.may("write") or self.exists(name)):
+            raise unknown_keep()  # a pattern does not let a reader make keeps
+        with self.borrow(name) as keep:
+            yield Lease(identity, keep, keep.bind(identity.channel, session=session))
+
+    @contextmanager
+    def borrow(self, name: str) -> Iterator[Keep]:
+        """A keep by its name, for the service's own work; it is not closed while somebody has it."""
+        place = self._taken(name)
+        try:
+            yield self._opened(name, place)
+        finally:
+            self._give_back(place)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a keep."""
+        with self._lock:
+            place = self._places.get(name)
+            if place is not None and place.keep is not None:
+                return True
+        return keyring(self.paths, self.settings).exists(name)
+
+    def names(self) -> list[str]:
+        """Every keep of this home, open or not."""
+        return keep_names(self.paths)
+
+    def open_names(self) -> list[str]:
+        """The keeps that are open now."""
+        with self._lock:
+            return [name for name, place in self._places.items() if place.keep is not None]
+
+    def close(self) -> None:
+        """Close every keep; whoever still has one is told that it is closed. Nothing acknowledged is lost."""
+        with self._lock:
+            self._closed = True
+            places, self._places = self._places, OrderedDict()
+        for place in places.values():
+            with place.lock:
+                _close(place)
+
+    def _taken(self, name: str) -> _Place:
+        with self._lock:
+            if self._closed:
+                raise KeepClosed("The service is shutting down.", code="shutting_down", hint="Try again shortly.")
+            place = self._places.get(name)
+            idle: list[_Place] = []
+            if place is None:
+                idle = self._make_room()
+                place = self._places[name] = _Place()
+            self._places.move_to_end(name)
+            place.users += 1
+        for other in idle:
+            with other.lock:
+                _close(other)
+        return place
+
+    def _make_room(self) -> list[_Place]:
+        """Take the keeps that were idle longest out of the pool, so that one more fits."""
+        out: list[_Place] = []
+        surplus = len(self._places) + 1 - self._size
+        for name in [name for name, place in self._places.items() if not place.users][: max(0, surplus)]:
+            out.append(self._places.pop(name))
+        if len(out) < surplus:
+            raise ServiceBusy("Too many keeps are in use at once.")
+        return out
+
+    def _opened(self, name: str, place: _Place) -> Keep:
+        with place.lock:
+            if place.keep is None:
+                place.keep = Keep.open(name, home=self._home, settings=self.settings, embedder=self._embedder)
+                self.opened += 1
+            return place.keep
+
+    def _give_back(self, place: _Place) -> None:
+        with self._lock:
+            place.users -= 1
+
+
+def _close(place: _Place) -> None:
+    if place.keep is not None:
+        with suppress(TruekeepError):
+            place.keep.close()
+        place.keep = None
