@@ -14,12 +14,14 @@ from importlib import import_module
 from pathlib import Path
 
 MODULES = (
+    "importlib.readers",
     "numpy",
     "apsw",
     "onnxruntime",
     "tokenizers",
     "truekeep.keep",
     "truekeep.catalog",
+    "truekeep.embed.vectors",
     "truekeep.screens.standard",
 )
 """What a keep imports sooner or later; imports are not what is measured."""

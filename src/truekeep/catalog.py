@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SCREENED_MODEL = "all-MiniLM-L6-v2"
+_ACTING_TAGS = tuple(f"{label}:" for label in PROVABLE)
+"""How the tags of memories begin that could act at all; the rule of influence decides whether they do."""
 
 
 class Catalog:
@@ -155,18 +157,13 @@ class Catalog:
 
 def _entries(rows: Iterable[Row], acting: list[int]) -> Iterator[IndexEntry]:
     for seq, _, tag, _, _, card in rows:
-        if may_be_acting(tag):
+        if tag.startswith(_ACTING_TAGS):
             acting.append(seq)
         yield seq, card or b""
 
 
 def _described_row(row: Row) -> IndexEntry:
     return row.seq, described(memory_from(Sealed(row, verified=True))).to_bytes()
-
-
-def may_be_acting(tag: str) -> bool:
-    """Whether a memory with that tag could act at all; the rule of influence decides whether it does."""
-    return tag.partition(":")[0] in PROVABLE
 
 
 def described(memory: Memory) -> Card:

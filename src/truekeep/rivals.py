@@ -87,14 +87,14 @@ class Rivals:
         """The newest memories that answer a question of this one, the same or differently; a bounded number."""
         found: dict[str, Memory] = {}
         contested = self._questions()
-        for key in memory.keys:
-            for name in (*PROVABLE, Standing.HEARSAY.label):
-                if name == Standing.HEARSAY.label and _is_hearsay(memory):
-                    continue
+        labels = PROVABLE if _is_hearsay(memory) else (*PROVABLE, Standing.HEARSAY.label)
+        tags = {f"{name}:{key}": (name, key) for key in memory.keys for name in labels}
+        stated, answered = (self._ledger.tags_among(table, list(tags)) for table in ("memories", "answers"))
+        for tag, (name, key) in tags.items():
+            if tag in stated or tag in answered:
                 several = name == Standing.ENROLLED.label or memory.origin.principal is not None
                 window = _CONTESTED_WINDOW if key in contested else _WIDE_WINDOW if several else _WINDOW
-                for other in self._answering(f"{name}:{key}", window):
-                    found.setdefault(other.id, other)
+                found |= {other.id: other for other in self._answering(tag, window) if other.id not in found}
         found.pop(memory.id, None)
         return list(found.values())
 
@@ -297,7 +297,3 @@ def _read(sealed: Sealed) -> Contest:
         for claim, one in body["said"].items()
     }
     return Contest(said, body["outdates"], body["hearsay"], body["let_go"])
-
-
-def _statement(memory: str, version: int, by: str, as_of: str, order: int, since: str) -> Statement:
-    return Statement(memory, version, by, (as_of, order), since)

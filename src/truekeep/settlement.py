@@ -6,7 +6,7 @@ or gave it back; something unproven came to be able to act and graduated, or los
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,9 +51,12 @@ class Settlement:
         related = {other.id: other for memory in listed for other in self._rivals.related(memory)}
         concerned = {name for memory in listed for name in self._rivals.concerned(memory, related.values())}
         ids = {*concerned, *(memory.id for memory in listed)} if concerned or any(one.seq for one in listed) else set()
-        before = self._states(ids)
+        others = {name: one for name, one in related.items() if name in ids and not any(name == my.id for my in listed)}
+        seals = {name: entry.known("memories", other.seq) for name, other in others.items()}
+        before = self._states(ids, others)
         yield list(related.values())
-        self._record(entry, before, self._states(ids))
+        same = {name: one for name, one in others.items() if entry.known("memories", one.seq) == seals[name]}
+        self._record(entry, before, self._states(ids, same))
 
     def acts(self, memory: Memory) -> Settled:
         """What a memory may do now, for the owner."""
@@ -63,10 +66,11 @@ class Settlement:
         """The memories that one which is not stored would contradict."""
         return self._rivals.contradicted(memory)
 
-    def _states(self, ids: Iterable[str]) -> dict[str, _State]:
-        found = ((memory_id, self._ledger.get("memories", memory_id)) for memory_id in ids)
-        memories = [memory_from(sealed) for _, sealed in found if sealed is not None and sealed.verified]
-        return {memory.id: _State(self.acts(memory), _is_born_durable(memory)) for memory in memories}
+    def _states(self, ids: Iterable[str], read: Mapping[str, Memory]) -> dict[str, _State]:
+        """What those memories may do; of some it is known what their rows say."""
+        found = (self._ledger.get("memories", memory_id) for memory_id in ids if memory_id not in read)
+        memories = [memory_from(sealed) for sealed in found if sealed is not None and sealed.verified]
+        return {one.id: _State(self.acts(one), _is_born_durable(one)) for one in (*read.values(), *memories)}
 
     def _record(self, entry: Entry, before: dict[str, _State], after: dict[str, _State]) -> None:
         for memory_id, state in after.items():

@@ -36,7 +36,8 @@ def unpack(cards: Sequence[bytes], model: str = "", size: int = 0) -> Deck:
     """
     sizes = np.fromiter(map(len, cards), dtype=np.int64, count=len(cards))
     whole = np.flatnonzero((sizes % 4 == 0) & (sizes >= HEADER * 4))
-    flat = np.frombuffer(b"".join([cards[place] for place in whole.tolist()]), dtype="<u4")
+    usable = cards if len(whole) == len(cards) else [cards[place] for place in whole.tolist()]
+    flat = np.frombuffer(b"".join(usable), dtype="<u4")
     spans = sizes[whole] // 4
     starts = np.cumsum(spans) - spans
     heads = flat[starts]

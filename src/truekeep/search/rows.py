@@ -89,8 +89,8 @@ class Rows:
         fresh["seq"] = seqs
         fresh["wording"] = deck.wording
         fresh["day"] = deck.day
-        fresh["thread"] = _numbered(self.roster.threads, deck.thread.tolist())
-        fresh["speaker"] = _numbered(self.roster.speakers, deck.speakers)
+        fresh["thread"] = _numbered(self.roster.threads, deck.thread.tolist()) if deck.thread.any() else 0
+        fresh["speaker"] = _numbered(self.roster.speakers, deck.speakers) if any(deck.speakers) else 0
         fresh["length"] = np.minimum(deck.lengths, _LONGEST)
         fresh["flags"] = deck.flags
         fresh["has_vector"] = has_vector

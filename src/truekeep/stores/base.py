@@ -116,6 +116,9 @@ class Backend(Protocol):
     def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Row]:
         """Rows with exactly that tag, in order of place; ``newest`` begins at the last place."""
 
+    def tags_among(self, table: str, tags: Sequence[str]) -> set[str]:
+        """Those of the tags that a row has."""
+
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows, or how many with that tag."""
 

@@ -109,6 +109,7 @@ class BackendConformance(ABC):
             assert backend.count("queue", "open:web:a") == 2
             assert [row.seq for row in backend.tagged("queue", "open:web:a", 10)] == [1, 2]
             assert [row.seq for row in backend.tagged("queue", "open:web:a", 1, newest=True)] == [2]
+            assert backend.tags_among("queue", ["open:web:a", "open:web:none", ""]) == {"open:web:a"}
             assert backend.count("queue") == 4
 
     def test_events_are_read_in_order(self, tmp_path: Path) -> None:

@@ -105,9 +105,8 @@ def inspect_rows(backend: Backend, tip: Tip, seen: list[Row] | None = None) -> I
 
 
 def _noted(rows: Iterator[Row], seen: list[Row]) -> Iterator[Row]:
-    for row in islice(rows, _FEW):
-        seen.append(row)
-        yield row
+    seen += islice(rows, _FEW)
+    yield from seen
     for row in rows:
         seen.clear()
         yield row

@@ -203,7 +203,12 @@ class Ledger:
         more: this is for what only proposes, and whatever is served is verified again.
         """
         with self.reading():
-            expected, rows = self._expected[table], self._with_cards(table, seqs)
+            if table == "memories" and seqs is None and self._just_read is not None:
+                found, self._just_read = self._just_read, None
+                yield from found
+                return
+            rows = self._backend.rows(table, cards=True) if seqs is None else self._backend.by_seqs(table, seqs, cards=True)
+            expected = self._expected[table]
             in_force = (row for row in rows if expected.get(row[0]) == row[4])
             if self._intact:
                 yield from in_force
@@ -214,14 +219,6 @@ class Ledger:
                 elif self._seal.holds(table, row):
                     yield row._replace(card=None)
 
-    def _with_cards(self, table: str, seqs: Sequence[int] | None) -> Iterator[Row]:
-        if seqs is not None:
-            return iter(self._backend.by_seqs(table, seqs, cards=True))
-        if table == "memories" and self._just_read is not None:
-            found, self._just_read = self._just_read, None
-            return iter(found)
-        return self._backend.rows(table, cards=True)
-
     def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Sealed]:
         """Rows with exactly that tag; ``newest`` begins at the last place."""
         with self.reading():
@@ -229,6 +226,11 @@ class Ledger:
                 return []
             rows = self._backend.tagged(table, tag, limit, newest=newest)
             return [self._sealed(table, row) for row in rows if self._counts(table, row)]
+
+    def tags_among(self, table: str, tags: Sequence[str]) -> set[str]:
+        """Those of the tags under which rows may be found; one look instead of one for each."""
+        with self.reading():
+            return set() if self._is_empty(table) or not tags else self._backend.tags_among(table, tags)
 
     def is_empty(self, table: str) -> bool:
         """Whether this keep has no row in a table; costs no look at the table."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -183,6 +184,10 @@ class SqliteBackend:
         find = _SQL[table]["newest_tagged" if newest else "tagged"]
         return list(map(_as_row, self._found(find, (tag, limit))))
 
+    def tags_among(self, table: str, tags: Sequence[str]) -> set[str]:
+        """Those of the tags that a row has."""
+        return {tag for (tag,) in self._db.execute(_SQL[table]["tags_among"], (json.dumps(tags),))}
+
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows there are."""
         if tag is None:
@@ -278,6 +283,7 @@ def _statements(table: str) -> dict[str, str]:
         "card_rows": f"{whole} WHERE seq > ? ORDER BY seq LIMIT ?",
         "tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq LIMIT ?",
         "newest_tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq DESC LIMIT ?",
+        "tags_among": f"SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM {table} WHERE tag = value AND tag <> '')",  # noqa: E501, S608
         "entries": f"SELECT count(*) FROM {table} INDEXED BY sqlite_autoindex_{table}_1",  # noqa: S608
         "check": f"PRAGMA integrity_check({table})",
         "reindex": f"REINDEX {table}",
