@@ -112,10 +112,9 @@ class Boundary:
         """Judge a call by where each of its values came from, and keep the answer."""
         chosen_run = session_name(run if run is not None else session)
         call = canonical_call(name, arguments)
-        with self._ledger.reading():
-            judged = judge(name, arguments, self._evidence(session, replace(whom, purpose=name)), self._rules)
-        record = self._record(session, name, call, judged, chosen_run)
         with self._ledger.writing() as entry:
+            judged = judge(name, arguments, self._evidence(session, replace(whom, purpose=name)), self._rules)
+            record = self._record(session, name, call, judged, chosen_run)
             self.tickets.put(entry, record)
             entry.event(
                 "action.judged",
@@ -186,7 +185,7 @@ class Boundary:
                 known[memory_id] = self._trust(memory_id, whom, now)
             return known[memory_id]
 
-        spent = [record for record in self.tickets.all() if record.state == SPENT]
+        spent = self.tickets.spent()
         requests = frozenset(record.request for record in spent if record.request and record.session == session)
         return Evidence(owner, memories, hearsay, observed, trust, now, requests, _used_today(spent, now), pasted)
 
@@ -237,7 +236,7 @@ class Boundary:
 
     def _overtaken(self, record: TicketRecord) -> tuple[str, str] | None:
         """What held when the call was judged has to hold still; what a person confirmed holds by that."""
-        spent = [one for one in self.tickets.all() if one.state == SPENT]
+        spent = self.tickets.spent()
         if record.request and any(one.session == record.session and one.request == record.request for one in spent):
             return "request_spent", "What the owner asked for was done already."
         if record.grant and not self._grant_left(record, spent):

@@ -50,7 +50,7 @@ class Channels:
         """Whether several members share the keep, so that OWNER is relative to the reader."""
         if any(name.startswith(MEMBER) for name in self._settings.channels):
             return True
-        own = self._ledger.all("channels") if self._ledger.count("channels") else []
+        own = [] if self._ledger.is_empty("channels") else self._ledger.all("channels")
         return any(sealed.row.id.startswith(MEMBER) for sealed in own)
 
     def list(self) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from truekeep.gate import Gate
 from truekeep.origin import require, session_name
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import memory_from
-from truekeep.tickets import SPENT, Tickets
+from truekeep.tickets import Tickets
 from truekeep.types import Channel, utc_moment, utc_text
 
 OUTCOMES = ("good", "bad")
@@ -59,7 +59,7 @@ class CreditBook:
 
         A run that did nothing is not known, and a memory that was changed after its ticket counts for nothing.
         """
-        spent = [record for record in self._tickets.all() if record.run == run and record.state == SPENT]
+        spent = [record for record in self._tickets.spent() if record.run == run]
         if not spent:
             raise UnknownId(
                 "No action of that run was carried out.", code="unknown_run", hint="Credit counts for redeemed tickets."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -80,6 +80,7 @@ class Tickets:
         self._ledger = ledger
         self._lock = threading.RLock()
         self._known: dict[int, TicketRecord] | None = None
+        self._spent: dict[int, TicketRecord] = {}
         self._fresh: set[int] = set()
         ledger.watch(self._note)
 
@@ -99,22 +100,35 @@ class Tickets:
     def all(self) -> list[TicketRecord]:
         """Every ticket, oldest first; altered ones are left out."""
         with self._ledger.reading(), self._lock:
-            if self._known is None:
-                rows = self._ledger.all("tickets")
-                self._known = {sealed.row.seq: _record(sealed) for sealed in rows if sealed.verified}
-            else:
-                self._follow(self._known)
-            self._fresh = set()
-            return list(self._known.values())
+            return list(self._current().values())
 
-    def _follow(self, known: dict[int, TicketRecord]) -> None:
-        rows = self._ledger.at("tickets", sorted(self._fresh)) if self._fresh else {}
-        for seq in self._fresh:
+    def spent(self) -> list[TicketRecord]:
+        """The tickets that were used."""
+        with self._ledger.reading(), self._lock:
+            self._current()
+            return list(self._spent.values())
+
+    def _current(self) -> dict[int, TicketRecord]:
+        if self._known is None:
+            self._known, rows = {}, {sealed.row.seq: sealed for sealed in self._ledger.all("tickets")}
+            self._take_in(self._known, rows, rows)
+        elif self._fresh:
+            places = sorted(self._fresh)
+            self._take_in(self._known, places, self._ledger.at("tickets", places))
+        self._fresh = set()
+        return self._known
+
+    def _take_in(self, known: dict[int, TicketRecord], places: Iterable[int], rows: Mapping[int, Sealed]) -> None:
+        for seq in places:
             sealed = rows.get(seq)
-            if sealed is not None and sealed.verified:
-                known[seq] = _record(sealed)
-            else:
+            record = _record(sealed) if sealed is not None and sealed.verified else None
+            self._spent.pop(seq, None)
+            if record is None:
                 known.pop(seq, None)
+                continue
+            known[seq] = record
+            if record.state == SPENT:
+                self._spent[seq] = record
 
     def _note(self, changed: Sequence[Touched]) -> None:
         if self._known is not None:

@@ -207,7 +207,8 @@ class Ledger:
                 found, self._just_read = self._just_read, None
                 yield from found
                 return
-            rows = self._backend.rows(table, cards=True) if seqs is None else self._backend.by_seqs(table, seqs, cards=True)
+            every = self._backend.rows(table, cards=True) if seqs is None else None
+            rows = every or self._backend.by_seqs(table, seqs or (), cards=True)
             expected = self._expected[table]
             in_force = (row for row in rows if expected.get(row[0]) == row[4])
             if self._intact:
