@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 
 from truekeep.errors import InvalidRequest
 from truekeep.policy import decide, preset
+from truekeep.redteam.wilson import wilson
 from truekeep.types import Decision, Finding, Standing
 
 _HONEST = frozenset({"benign", "honest", "safe", "0", "false"})
@@ -50,14 +50,8 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % Wilson interval; it is honest about small groups and about 0 and 100 %."""
-        z, n = 1.96, self.total
-        if not n:
-            return 0.0, 1.0
-        share = self.held / n
-        middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-        half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-        return max(0.0, middle - half), min(1.0, middle + half)
+        """The 95 % interval."""
+        return wilson(self.held, self.total)
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as JSON members."""
