@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from truekeep.text.clause import Clause, clauses
 from truekeep.text.lexemes import lexeme
@@ -24,7 +25,16 @@ def hearsay_marks(text: str | Scan) -> tuple[str, ...]:
     Loose spellings of its telling values in every reading, and its words as a whole. The caller hashes them with
     a key; an enrolled statement one of whose marks was first met as hearsay does not corroborate.
     """
-    scanned = scan(text) if isinstance(text, str) else text
+    return _marks_of(text) if isinstance(text, str) else _marks_in(text)
+
+
+@lru_cache(maxsize=1_024)
+def _marks_of(text: str) -> tuple[str, ...]:
+    """Every look at an enrolled statement asks for them again."""
+    return _marks_in(scan(text))
+
+
+def _marks_in(scanned: Scan) -> tuple[str, ...]:
     parts = clauses(scanned)
     owners = {word for clause in parts if clause.is_attribute for word in clause.subject}
     found = {loose(digits) for digits in (*digit_runs(scanned.view.text), *_written_apart(scanned))}
