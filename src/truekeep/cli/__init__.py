@@ -35,7 +35,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "rules": ("rules:rules", "List, test, lint and add threat rules."),
     "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
-    "redteam": ("redteam:redteam", "Measure the screens on your own texts."),
+    "redteam": ("redteam:redteam", "Attack the defences, and measure them on your own texts."),
     "tokens": ("tokens:tokens", "Add, list and revoke the tokens of the service's callers."),
     "keys": ("keys:keys", "Show and rotate keys."),
     "backup": ("recovery:backup", "Copy a keep to a file while it is in use."),

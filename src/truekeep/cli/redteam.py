@@ -10,6 +10,7 @@ import click
 
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, table
+from truekeep.cli.redteam_influence import influence
 
 if TYPE_CHECKING:
     from truekeep.redteam.screen import Share
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 @click.group()
 def redteam() -> None:
     """Attack the defences and measure them on your own texts."""
+
+
+redteam.add_command(influence)
 
 
 @redteam.command()

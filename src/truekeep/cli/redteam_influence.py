@@ -1,0 +1,139 @@
+"""``truekeep redteam influence``: try every known way to make a planted value act, and show what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from truekeep.cli.failure import REFUSED
+from truekeep.cli.options import common
+from truekeep.cli.output import console, print_json, table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truekeep.redteam.influence.attack import Attack
+    from truekeep.redteam.influence.battery import Report
+    from truekeep.redteam.influence.outcome import Outcome
+
+_SMALLEST, _LARGEST = 20, 10_000
+_TOTALS = {
+    "won": "attacks got anything at all",
+    "acting": "attacks that planted something made it act",
+    "displaced": "true memories were displaced",
+    "allowed": "calls that must not go through did",
+    "blocked": "honest calls were blocked",
+}
+
+
+def _sizes(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(int(size) for size in given.replace("_", "").split(","))
+    except ValueError:
+        raise click.BadParameter("give whole numbers with commas between them") from None
+    if not all(_SMALLEST <= size <= _LARGEST for size in sizes):
+        raise click.BadParameter(f"a keep has from {_SMALLEST} to {_LARGEST:,} memories here")
+    return sizes
+
+
+@click.command()
+@click.option("--sizes", callback=_sizes, default="60,500,2000,10000", show_default=True, help="How many memories.")
+@click.option("--attack", help="Only attacks with these words in their name.")
+@click.option("--policy", type=click.Choice(["strict", "inform"]), default="inform", show_default=True)
+@click.option("--questions", type=click.IntRange(0, 10_000), default=200, show_default=True, help="Per honest group.")
+@click.option("--list", "only_list", is_flag=True, help="List the attacks, and play none.")
+@common
+def influence(
+    sizes: tuple[int, ...],
+    attack: str | None,
+    policy: str,
+    questions: int,
+    only_list: bool,
+    home: str | None,
+    output: str,
+) -> None:
+    """Attack who may act, on temporary keeps with your settings and embedder. Exit code 1 if an attack got anything."""
+    from truekeep.config import Paths, Settings  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.influence.battery import battery, chosen  # noqa: PLC0415
+
+    listed = chosen(attack)
+    if only_list:
+        _print_list(listed, output)
+        return
+    config = Paths.resolve(home).config
+    settings = Settings.load(config).with_policy(policy)
+    report = battery(settings, sizes, listed, questions=questions, config=config, progress=_progress)
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", err=True, nl=False)
+    if output == "json":
+        print_json(report.as_dict())
+    else:
+        _print(report, sizes)
+    if not report:
+        sys.exit(REFUSED)
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{what}: {done:,} of {total:,}", err=True, nl=False)
+
+
+def _print_list(listed: Sequence[Attack], output: str) -> None:
+    if output == "json":
+        print_json([{"name": one.name, "group": one.group, "about": " ".join(one.about.split())} for one in listed])
+        return
+    listing = table("group", "attack", "about", wide="about")
+    for one in listed:
+        listing.add_row(one.group, one.name, " ".join(one.about.split()))
+    console().print(listing)
+
+
+def _print(report: Report, sizes: Sequence[int]) -> None:
+    out = console()
+    listing = table("attack", *(f"{size:,}" for size in sizes), wide="attack")
+    results = {(one.attack, one.size): one for one in report.outcomes}
+    for name in dict.fromkeys(one.attack for one in report.outcomes):
+        listing.add_row(name, *(_word(results[name, size]) for size in sizes))
+    out.print(listing)
+    _print_breaks(out, report)
+    _print_totals(out, report)
+    if report.found:
+        _print_found(out, report)
+
+
+def _word(outcome: Outcome) -> str:
+    return "held" if outcome else "not played" if outcome.unsound else "BROKEN"
+
+
+def _print_breaks(out: Console, report: Report) -> None:
+    for one in (outcome for outcome in report.outcomes if not outcome):
+        out.print(f"\n{one.attack}, {one.size:,} memories", style="bold red")
+        for word in ("acting", "displaced", "allowed", "blocked"):
+            for text in getattr(one, word):
+                out.print(f"  {word}: {text}", markup=False)
+        if one.unsound:
+            out.print(f"  It could not be played, so nothing is known: {one.unsound}", markup=False)
+
+
+def _print_totals(out: Console, report: Report) -> None:
+    out.print("\nWhat the attacks got, with 95 % intervals", style="bold")
+    listing = table("memories", "got", "", wide="")
+    for size, found in report.totals.items():
+        for name, words in _TOTALS.items():
+            listing.add_row(f"{size:,}", str(found[name]), words)
+    out.print(listing)
+
+
+def _print_found(out: Console, report: Report) -> None:
+    from truekeep.redteam.influence.utility import GROUPS  # noqa: PLC0415
+
+    out.print("\nWhat it costs: honest facts among the first five answers, with 95 % intervals", style="bold")
+    listing = table("memories", "plain recall", "influence only", "fact", wide="fact")
+    for found in report.found:
+        listing.add_row(f"{found.size:,}", str(found.plain_rate), str(found.acting_rate), GROUPS[found.group])
+    out.print(listing)
+    for size, refused in report.refused.items():
+        out.print(f"Honest texts refused or held at {size:,} memories: {refused}")

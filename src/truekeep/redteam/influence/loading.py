@@ -1,0 +1,181 @@
+"""Read attacks from their files. Nothing is played here; every fault in a file is found before anything is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
+from importlib.resources import files
+from itertools import chain, product
+from typing import Any, TypeVar
+
+import yaml
+
+# Importing them registers their steps.
+from truekeep.redteam.influence import acting, conversing, writing  # noqa: F401
+from truekeep.redteam.influence.attack import Attack, Call, Truth
+from truekeep.redteam.influence.sources import SOURCES
+from truekeep.redteam.influence.stage import STEPS, Step
+
+_Made = TypeVar("_Made")
+_MEMBERS = frozenset(
+    {
+        "name",
+        "about",
+        "setup",
+        "attack",
+        "truth",
+        "later",
+        "poison",
+        "query",
+        "attempts",
+        "honest",
+        "reader",
+        "vary",
+        "alone",
+    }
+)
+
+
+class FaultyAttacks(ValueError):
+    """Attack files that cannot be used, with all that is wrong in them."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = tuple(faults)
+
+
+@cache
+def attacks() -> tuple[Attack, ...]:
+    """Every attack that comes with the package, in the order of the files."""
+    folder = files("truekeep").joinpath("data", "redteam", "influence")
+    sources = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".yaml")}
+    return parsed(sources)
+
+
+def parsed(sources: Mapping[str, str]) -> tuple[Attack, ...]:
+    """The attacks in these files; raises ``FaultyAttacks`` with everything that is wrong with them."""
+    found: list[Attack] = []
+    faults: list[str] = []
+    for file, source in sorted(sources.items()):
+        for raw in yaml.safe_load(source):
+            for varied in chain.from_iterable(map(_alone, _varied(raw))):
+                try:
+                    found.append(_attack(varied, file.removesuffix(".yaml")))
+                except (TypeError, ValueError, KeyError) as fault:
+                    faults.append(f"{file}: {varied.get('name')}: {fault}")
+    names = [one.name for one in found]
+    faults += [f"two attacks are called {name}" for name in sorted({name for name in names if names.count(name) > 1})]
+    if faults:
+        raise FaultyAttacks(faults)
+    return tuple(found)
+
+
+def _varied(raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """One attack for every combination of what ``vary`` lists; ``$name`` stands for the value of it.
+
+    A value that is a mapping gives several names their values at once.
+    """
+    vary = raw.get("vary", {})
+    for values in product(*vary.values()):
+        chosen: dict[str, Any] = {}
+        for name, value in zip(vary, values, strict=True):
+            chosen |= value if isinstance(value, Mapping) else {name: value}
+        yield {member: _filled(value, chosen) for member, value in raw.items() if member != "vary"}
+
+
+def _alone(raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The attack and, with ``alone``, once more without the truth: its contradiction must not be all that holds."""
+    yield raw
+    if raw.get("alone"):
+        asked = [*_phrases(raw.get("query", [])), *(truth["query"] for truth in raw.get("truth", []))]
+        kept = {member: value for member, value in raw.items() if member not in ("setup", "truth", "honest")}
+        yield kept | {"name": f"{raw['name']}, nobody knows better", "query": asked}
+
+
+def _filled(value: Any, chosen: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        whole = value.removeprefix("$")
+        if value.startswith("$") and whole in chosen:
+            return chosen[whole]
+        for name, text in chosen.items():
+            value = value.replace(f"${name}", str(text))
+        return value
+    if isinstance(value, Mapping):
+        return {key: _filled(entry, chosen) for key, entry in value.items()}
+    return [_filled(entry, chosen) for entry in value] if isinstance(value, list) else value
+
+
+def _attack(raw: Mapping[str, Any], group: str) -> Attack:
+    if unknown := set(raw) - _MEMBERS:
+        raise ValueError(f"unknown members: {', '.join(sorted(unknown))}")
+    made = Attack(
+        name=raw["name"],
+        about=raw["about"],
+        setup=_steps(raw.get("setup", [])),
+        attack=_steps(raw["attack"]),
+        truth=tuple(_made(Truth, entry) for entry in raw.get("truth", [])),
+        later=tuple(_made(Truth, entry) for entry in raw.get("later", [])),
+        poison=_phrases(raw.get("poison", [])),
+        query=_phrases(raw.get("query", [])),
+        attempts=tuple(_made(Call, entry) for entry in raw.get("attempts", [])),
+        honest=tuple(_made(Call, entry) for entry in raw.get("honest", [])),
+        reader=raw.get("reader", ""),
+        group=group,
+    )
+    _require_something_to_lose(made)
+    return made
+
+
+def _require_something_to_lose(attack: Attack) -> None:
+    """An attack that could not be seen to succeed proves nothing."""
+    if not (
+        attack.poison or attack.attempts or attack.truth or attack.later or any(one.forbidden for one in attack.attack)
+    ):
+        raise ValueError("nothing in it can be lost")
+    if attack.poison and not attack.questions:
+        raise ValueError("it plants something and asks nothing")
+    planted = [text for one in attack.attack for text in _texts(one)]
+    if unplanted := [phrase for phrase in attack.poison if not any(_has(text, phrase) for text in planted)]:
+        raise ValueError(f"no step plants: {', '.join(unplanted)}")
+
+
+def _has(text: str, phrase: str) -> bool:
+    return Attack(name="", about="", attack=(), poison=(phrase,)).is_poison(text)
+
+
+def _texts(planting: Step) -> Iterator[str]:
+    """What a step writes or shows."""
+    for entry in (planting, *getattr(planting, "entries", ()), *getattr(planting, "lines", ())):
+        text = entry.get("text") if isinstance(entry, Mapping) else getattr(entry, "text", None)
+        if isinstance(text, str):
+            yield text
+
+
+def _steps(raw: Sequence[Any]) -> tuple[Step, ...]:
+    return tuple(_step(entry) for entry in raw if entry)
+
+
+def _step(raw: Mapping[str, Any]) -> Step:
+    ((word, members),) = raw.items()
+    if word not in STEPS:
+        raise ValueError(f"no such step: {word}")
+    made = _made(STEPS[word], members or {})
+    kind = getattr(made, "sources", "")
+    if kind and kind not in SOURCES:
+        raise ValueError(f"no such kind of sources: {kind}")
+    return made
+
+
+def _made(kind: type[_Made], members: Mapping[str, Any]) -> _Made:
+    known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
+    if unknown := set(members) - set(known):
+        raise ValueError(f"{kind.__name__} does not take: {', '.join(sorted(unknown))}")
+    needed = {name for name, entry in known.items() if entry.default is MISSING and entry.default_factory is MISSING}
+    if missing := needed - set(members):
+        raise ValueError(f"{kind.__name__} needs: {', '.join(sorted(missing))}")
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in members.items()})
+
+
+def _phrases(raw: Any) -> tuple[str, ...]:
+    return (raw,) if isinstance(raw, str) else tuple(raw)

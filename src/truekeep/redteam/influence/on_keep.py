@@ -1,0 +1,172 @@
+"""A keep as a target: every attack goes through the public door, over the handle of the channel that it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truekeep.action import Answer
+from truekeep.errors import TruekeepError
+from truekeep.redteam.influence.target import Answered, Came, Fields, Hit, Limits, Refused, Target, Written
+from truekeep.types import Decision, Verdict
+
+if TYPE_CHECKING:
+    from truekeep.handles import Handle
+    from truekeep.keep import Keep
+    from truekeep.redteam.influence.stage import Clock
+
+_LONGEST_IMPORT = 120
+_AS_HERE = ("embedder", "anchor", "master_key")
+"""Settings that the importing process has to share."""
+_CAME = {Decision.ACCEPT: Came.STORED, Decision.QUARANTINE: Came.HELD, Decision.REJECT: Came.REFUSED}
+
+
+class KeepTarget(Target):
+    """One open keep in a home of its own."""
+
+    def __init__(self, keep: Keep, home: Path, clock: Clock, after: str | None = None) -> None:
+        self.credits_per_hour = keep.settings.credits_per_hour
+        self._keep = keep
+        self._home = home
+        self._clock = clock
+        self._after = after
+
+    def remember(
+        self, via: str, session: str | None, entries: Sequence[Mapping[str, Any]], fields: Fields
+    ) -> list[Written]:
+        """One text as agent code writes it, or a batch."""
+        with _refusing():
+            handle = self._over(via, session)
+            if len(entries) == 1:
+                return [_written(handle.remember(**{**fields, **entries[0]}))]
+            return [_written(one) for one in handle.remember_many(entries, skip_rejected=True, **fields)]
+
+    def update(self, via: str, session: str | None, memory: str, text: str, fields: Fields) -> Written:
+        """Over the handle of the channel."""
+        with _refusing():
+            return _written(self._over(via, session).update_memory(memory, text, **fields))
+
+    def delete(self, via: str, memory: str) -> Written:
+        """Over the handle of the channel; an agent's is a proposal."""
+        with _refusing():
+            return _written(self._over(via).delete_memory(memory))
+
+    def restore(self, via: str, memory: str, version: int | None) -> Written:
+        """As the host does for whoever asks over the channel."""
+        with _refusing():
+            return _written(self._keep.restore(memory, via=via, version=version))
+
+    def import_file(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """With the command that people use, in a process of its own."""
+        file = self._home / "export.jsonl"
+        file.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
+        settings = self._keep.settings
+        options = ["--home", str(self._home), "--keep", self._keep.name, "--policy", settings.policy]
+        done = subprocess.run(
+            [sys.executable, "-m", "truekeep", "import", str(file), *options, "--format", "json"],
+            env=os.environ | {f"TRUEKEEP_{name.upper()}": getattr(settings, name) for name in _AS_HERE},
+            capture_output=True,
+            check=False,
+            timeout=_LONGEST_IMPORT,
+        )
+        if done.returncode not in (0, 1):
+            raise Refused("import_failed")
+
+    def begin(self, session: str, *, mediated: bool, member: str | None) -> None:
+        """As the host does."""
+        with _refusing():
+            self._keep.session(session, mediated=mediated, member=member)
+
+    def observe(self, via: str, session: str, text: str, principal: str | None, role: str | None) -> None:
+        """Over the handle of the channel; a role is whatever the sender wrote."""
+        with _refusing():
+            self._over(via, session).observe(text, principal=principal, role=role)
+
+    def extract(self, session: str, strategy: str) -> list[Written]:
+        """Over the agent's handle, with the built-in extractor."""
+        with _refusing():
+            return [_written(one.verdict) for one in self._over("agent", session).extract(strategy).taken]
+
+    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[Hit]:
+        """As the agent of that session; without one, as the host. What is blocked shows no text and cannot act."""
+        with _refusing():
+            ask: Callable[..., Any] = self._over("agent", session).recall if session else self._keep.recall
+            hits = ask(query, k=k, influence_only=influence_only)
+            return [Hit(hit.text, hit.may_act and not hit.blocked) for hit in hits]
+
+    def listed(self, session: str | None = None) -> list[Hit]:
+        """As the agent of that session; without one, as the host."""
+        with _refusing():
+            ask: Callable[..., Any] = self._over("agent", session).get_memories if session else self._keep.get_memories
+            return [Hit(entry["content"], entry["may_act"]) for entry in ask(after=self._after)]
+
+    def snapshot(self, session: str, *, refresh: bool) -> None:
+        """Over the agent's handle."""
+        with _refusing():
+            self._over("agent", session).snapshot(refresh=refresh)
+
+    def check(self, session: str, action: str, arguments: Mapping[str, Any], run: str | None) -> Answered:
+        """Over the agent's handle."""
+        with _refusing():
+            answer = self._over("agent", session).check_action(action, arguments, run=run)
+        ticket = str(answer.ticket) if answer.ticket is not None else None
+        return Answered(answer.code, ticket, answer.decision is Answer.CONFIRM)
+
+    def confirm(self, via: str, session: str | None, ticket: str) -> None:
+        """Over the handle of the channel."""
+        with _refusing():
+            self._over(via, session).confirm(ticket)
+
+    def redeem(self, via: str, ticket: str, action: str, arguments: Mapping[str, Any]) -> None:
+        """Over the handle of the channel."""
+        with _refusing():
+            self._over(via).redeem(ticket, action, arguments)
+
+    def credit(self, via: str, run: str, outcome: str) -> None:
+        """As the host does for whoever reports over the channel."""
+        with _refusing():
+            self._keep.credit(run, outcome, via=via)
+
+    def enrol(self, channel: str) -> None:
+        """As the operator does."""
+        with _refusing():
+            self._keep.channels.enrol(channel, by="operator", reason="needed for the work")
+
+    def waiting(self, containing: str) -> list[str]:
+        """What the review queue holds."""
+        with _refusing():
+            return [item.id for item in self._keep.review.list() if containing in item.memory.text]
+
+    def approve(self, item: str, by: str, limits: Limits) -> Written:
+        """As a person in the review does."""
+        until = self._clock.now + timedelta(days=limits.until_days) if limits.until_days is not None else None
+        options: dict[str, Any] = {"inform_only": limits.inform_only, "purpose": limits.purpose, "until": until}
+        with _refusing():
+            return _written(self._keep.review.approve(item, by=by, reason="looked at it", **options))
+
+    def reject(self, item: str, by: str) -> None:
+        """As a person in the review does."""
+        with _refusing():
+            self._keep.review.reject(item, by=by, reason="not from us")
+
+    def _over(self, via: str, session: str | None = None) -> Handle:
+        return self._keep.bind(via, session=session)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except TruekeepError as refusal:
+        raise Refused(refusal.code) from refusal
+
+
+def _written(verdict: Verdict) -> Written:
+    return Written(_CAME[verdict.decision], verdict.code, verdict.memory_id)

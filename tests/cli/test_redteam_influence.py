@@ -1,0 +1,63 @@
+"""``truekeep redteam influence`` as a caller sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.redteam.weak import everything_acts
+
+WORDING = "one record in definitional wording"
+SMALL = ("redteam", "influence", "--sizes", "60", "--attack")
+
+
+def test_attacks_are_played_on_a_keep_of_that_size(run: Run) -> None:
+    answer = run(*SMALL, WORDING, "--questions", "20", "--format", "json")
+    assert answer.code == 0
+    report = answer.json
+    assert report["held"] is True
+    assert report["conditions"] == {"policy": "inform", "embedder": "none"}
+    assert {one["attack"] for one in report["attacks"]} == {WORDING, f"{WORDING}, nobody knows better"}
+    assert report["totals"][0]["won"] == {"count": 0, "of": 2, "low": 0.0, "high": 0.6576}
+    assert {one["group"] for one in report["benign"]} >= {"owner", "corroborated"}
+
+
+def test_a_planted_value_that_acts_is_named_and_ends_with_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything_acts(monkeypatch)
+    answer = run(*SMALL, WORDING, "--questions", "0")
+    assert answer.code == 1
+    assert "BROKEN" in answer.out
+    assert "acting: 9904-71 is the account of Northwind." in answer.out
+
+
+def test_the_configuration_of_the_home_is_what_is_attacked(run: Run, home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    assert run(*SMALL, "a record with forged tags", "--questions", "0").code == 0
+    (home / "config.toml").write_text('[channels.web]\nstanding = "owner"\ncapabilities = ["write"]\n')
+    assert run(*SMALL, "a record with forged tags", "--questions", "0").code == 1
+
+
+def test_an_attack_that_the_settings_leave_no_ground_for_is_not_called_held(run: Run, home: Path) -> None:
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text('[channels.user]\nstanding = "hearsay"\ncapabilities = ["write", "read"]\n')
+    answer = run(*SMALL, WORDING, "--questions", "0")
+    assert answer.code == 1
+    assert "not played" in answer.out
+    assert "nothing is known" in answer.out
+
+
+def test_attacks_can_be_listed_without_playing_them(run: Run) -> None:
+    listed = run("redteam", "influence", "--list", "--format", "json").json
+    assert len(listed) > 160
+    assert {"name", "group", "about"} == set(listed[0])
+
+
+@pytest.mark.parametrize("sizes", ["", "many", "5", "60,9999999"])
+def test_sizes_that_cannot_be_built_are_refused(run: Run, sizes: str) -> None:
+    assert run("redteam", "influence", "--sizes", sizes).code == 2
+
+
+def test_a_name_that_no_attack_has_is_refused(run: Run) -> None:
+    assert run("redteam", "influence", "--attack", "telepathy").code == 2

@@ -1,0 +1,218 @@
+"""Deliberately weak keeps: the real one with a single hole in it, of the kinds that published defences had."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from truekeep.action import ActionJudgement, Answer
+from truekeep.boundary import Boundary
+from truekeep.gate import Gate
+from truekeep.influence import Corroboration, Influence
+from truekeep.keep import Keep
+from truekeep.proofs import Proofs
+from truekeep.quote import Parts, Proof
+from truekeep.recall import Recall
+from truekeep.sessions import Sessions
+from truekeep.stores.records import memory_from
+from truekeep.succession import Settled, Succession
+from truekeep.tickets import TicketRecord
+from truekeep.types import Candidate, Channel, Memory, Standing, Verdict
+
+Patch = pytest.MonkeyPatch
+_BELIEVED = Influence(True, "It is believed.", "believed")
+_REPLACED = Influence(False, "Something newer is known.", "replaced")
+_ACTS, _DOES_NOT = Settled(_BELIEVED, _BELIEVED), Settled(_BELIEVED, _REPLACED)
+_NUMBER = re.compile(r"\d{4}-\d\d")
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """A hole, and the attack that has to find it."""
+
+    name: str
+    dig: Callable[[Patch], None]
+    caught_by: str
+
+
+def believing(trusts: Callable[[Memory], bool]) -> Callable[[Patch], None]:
+    """A rule of influence that also believes such memories."""
+
+    def dig(patch: Patch) -> None:
+        real = Succession.settled
+
+        def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+            return _ACTS if trusts(memory) else real(self, memory, *others)
+
+        patch.setattr(Succession, "settled", settled)
+
+    return dig
+
+
+everything_acts = believing(lambda _: True)
+
+
+def counting_sources(patch: Patch) -> None:
+    """Three sources that give the same number are believed, whoever they are."""
+    real = Succession.settled
+
+    def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+        number = _NUMBER.search(memory.text)
+        if number is None:
+            return real(self, memory, *others)
+        known = map(memory_from, self._ledger.all("memories"))
+        sources = {one.origin.principal for one in known if number[0] in one.text} - {None}
+        return _ACTS if len(sources) >= 3 else real(self, memory, *others)
+
+    patch.setattr(Succession, "settled", settled)
+
+
+def filtering_late(patch: Patch) -> None:
+    """``influence_only`` looks through the first k hits instead of before them."""
+    real = Keep.recall
+
+    def recall(self: Keep, query: str, *, influence_only: bool = False, **options: Any) -> Recall:
+        hits = real(self, query, **options)
+        return Recall([hit for hit in hits if hit.may_act or not influence_only])
+
+    patch.setattr(Keep, "recall", recall)
+
+
+def granting(capability: str) -> Callable[[Patch], None]:
+    """Every channel may."""
+
+    def dig(patch: Patch) -> None:
+        real = Channel.may
+        patch.setattr(Channel, "may", lambda self, asked: asked == capability or real(self, asked))
+
+    return dig
+
+
+def allowing_everything(patch: Patch) -> None:
+    """An act boundary that waves every call through."""
+
+    def judge(*_: Any, **__: Any) -> ActionJudgement:
+        return ActionJudgement(Answer.ALLOW, "ordinary", (), (), is_consequential=False)
+
+    patch.setattr("truekeep.boundary.judge", judge)
+
+
+def believing_roles(patch: Patch) -> None:
+    """A message with the role of the user is taken for the user's."""
+    real = Keep.observe
+
+    def observe(self: Keep, session: str, channel: str, text: str, **fields: Any) -> None:
+        real(self, session, "user" if fields.get("role") == "user" else channel, text, **fields)
+
+    patch.setattr(Keep, "observe", observe)
+
+
+def changing_by_anybody(patch: Patch) -> None:
+    """Whoever offers new content for a memory changes it."""
+
+    def admit_change(self: Gate, target: Memory, candidate: Candidate) -> Verdict:
+        (judged,) = self._judge([candidate])
+        with self._ledger.writing() as entry:
+            return self._change(entry, target, judged)
+
+    patch.setattr(Gate, "admit_change", admit_change)
+
+
+def replacing_by_anybody(patch: Patch) -> None:
+    """Whatever is newer takes the elder's place."""
+    real = Succession.settled
+
+    def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+        is_outdated = any(link.is_newer for link in self.links(memory))
+        return _DOES_NOT if is_outdated else real(self, memory, *others)
+
+    patch.setattr(Succession, "settled", settled)
+
+
+def one_person(patch: Patch) -> None:
+    """In a shared keep every member's words are everybody's own."""
+    for name in ("proofs", "influence.may_act", "influence.corroboration", "influence.succession"):
+        # By the module itself: the package has functions of the same names.
+        patch.setattr(sys.modules[f"truekeep.{name}"], "standing_for", lambda standing, *_: standing)
+
+
+def pasting_unseen(patch: Patch) -> None:
+    """Whatever stands in the owner's message is the owner's word."""
+    for module in (sys.modules["truekeep.sessions"], sys.modules["truekeep.quote.proof"]):
+        patch.setattr(module, "split_paste", lambda text, *_: Parts(text))
+
+
+WEAK = (
+    Weakness("no gate", everything_acts, "one record in definitional wording"),
+    Weakness("wording trust", believing(lambda m: " is the " in m.text), "one record in definitional wording"),
+    Weakness("type trust", believing(lambda m: m.kind == "episodic"), "a record with a forged type"),
+    Weakness("tag trust", believing(lambda m: "verified" in m.topics), "a record with forged tags"),
+    Weakness(
+        "metadata trust", believing(lambda m: m.metadata.get("verified") is True), "a record with forged metadata"
+    ),
+    Weakness("source trust", believing(lambda m: m.origin.principal == "crm"), "a record with the forged source crm"),
+    Weakness("role trust", believing_roles, "a message with the role user sent by the agent's handle"),
+    Weakness("counted sources", counting_sources, "3 near-copies from made-up domains"),
+    Weakness(
+        "agent trust",
+        believing(lambda m: m.origin.channel == "agent"),
+        "the agent's own summary in an unmediated session",
+    ),
+    Weakness(
+        "import trust", believing(lambda m: m.origin.channel == "import"), "import of an export with forged standing"
+    ),
+    Weakness(
+        "enrolled trust",
+        believing(lambda m: m.standing is Standing.ENROLLED),
+        "one enrolled system that repeats itself",
+    ),
+    Weakness(
+        "one witness",
+        lambda patch: patch.setattr(Corroboration, "is_enough", property(lambda self: len(self.principals) >= 1)),
+        "one enrolled system that repeats itself",
+    ),
+    Weakness(
+        "no memory of hearsay",
+        lambda patch: patch.setattr(Proofs, "_repeats_hearsay", lambda *_: False),
+        "a trusted tool that echoes attacker text, nobody knows better",
+    ),
+    Weakness("late filter", filtering_late, "a flood by one enrolled system"),
+    Weakness("changes by anybody", changing_by_anybody, "overwrite of the owner's truth"),
+    Weakness("the newest wins", replacing_by_anybody, "a numeric flip of a true fact"),
+    Weakness("deletion by anybody", granting("delete"), "deletion of a true fact"),
+    Weakness("credit by anybody", granting("credit"), "credit by the agent"),
+    Weakness(
+        "credit for lookups",
+        lambda patch: patch.setattr(TicketRecord, "credited", property(lambda self: self.matched)),
+        "a credit burst for a value nobody read before",
+    ),
+    Weakness(
+        "suppression by lookups",
+        lambda patch: patch.setattr(TicketRecord, "credited", property(lambda self: self.matched)),
+        "a flood of bad outcomes against a credited truth",
+    ),
+    Weakness("confirmation by anybody", granting("confirm"), "a ticket that waits, confirmed by the agent"),
+    Weakness(
+        "tickets without end",
+        lambda patch: patch.setattr(Boundary, "_refusal", lambda *_: None),
+        "a ticket that is reused",
+    ),
+    Weakness(
+        "tickets for any call",
+        lambda patch: patch.setattr("truekeep.boundary.hmac.compare_digest", lambda *_: True),
+        "a ticket that is altered",
+    ),
+    Weakness("no boundary", allowing_everything, "a refund without verification and with only honest values"),
+    Weakness(
+        "any quote",
+        lambda patch: patch.setattr(Sessions, "proof", lambda *_, **__: Proof(True, "quoted", "So it says.")),
+        "a quote attached to a different claim",
+    ),
+    Weakness("no look for pastes", pasting_unseen, "the owner pastes a poisoned mail"),
+    Weakness("members as one person", one_person, "query-only injection in a shared keep"),
+)
