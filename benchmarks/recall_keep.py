@@ -148,17 +148,18 @@ def _places(keep: Keep, question: str) -> set[int]:
     return {hit.memory.seq for hit in keep.recall(question, k=10)}
 
 
-def _bulk(count: int = 512, rounds: int = 3) -> list[Figure]:
+def _bulk(count: int = 1_600, batch: int = 200, rounds: int = 3) -> list[Figure]:
     """A load with the default embedder beside that embedder by itself, on the same texts, by turns."""
     embedder, texts = default(), _sentences(count)
+    portions = [texts[first : first + batch] for first in range(0, count, batch)]
     embedder.embed(texts[:32], "passage")
     wall: list[float] = []
     cpu: list[float] = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder, Keep.open("bulk", home=Path(folder), embedder=default) as keep:
             keep.remember("The rules are read before anything is measured.", via="user")
-            alone = _both_clocks(lambda: embedder.embed(texts, "passage"))
-            loaded = _both_clocks(lambda: keep.remember_many(texts, via="user"))
+            alone = _both_clocks(lambda: [embedder.embed(portion, "passage") for portion in portions])
+            loaded = _both_clocks(lambda: list(keep.remember_batches(("user", portion, None) for portion in portions)))
             wall.append(alone[0] / loaded[0])
             cpu.append(alone[1] / loaded[1])
     return [

@@ -42,6 +42,9 @@ from truekeep.types import (
 
 FORGOTTEN = "rejected_claim"
 
+Vectors = Iterable[tuple[int, Vector | None]]
+"""The vectors of a batch, each with its place in it."""
+
 Also = Callable[[Entry, Sequence[Verdict]], None]
 """What a caller writes in the same transaction."""
 
@@ -105,13 +108,15 @@ class Gate:
         skip_rejected: bool = False,
         mark: str | None = None,
         also: Also | None = None,
+        vectors: Vectors | None = None,
     ) -> list[Verdict]:
         """Decide on a batch, all or nothing: one rejection, and nothing of it is stored.
 
         ``skip_rejected`` stores the rest instead; ``mark`` is audited with the batch, for whoever resumes a load.
-        What ``also`` writes is written with the batch or not at all, and what it raises undoes the batch.
+        What ``also`` writes is written with the batch or not at all, and what it raises undoes the batch. ``vectors``
+        are the catalogue's, where it has embedded the batch already.
         """
-        judged = self._judge(candidates)
+        judged = self._judge(candidates, vectors)
         refused = [one.ruling.decision is Decision.REJECT for one in judged]
         nothing = any(refused) and not skip_rejected
         with self._ledger.writing() as entry:
@@ -259,9 +264,9 @@ class Gate:
             entry.event("memory.approved", memory=stored.id, version=stored.version, item=item.id)
         return stored
 
-    def _judge(self, candidates: Sequence[Candidate]) -> list[_Judged]:
-        vectors = self._catalog.vectors(candidates)
-        judged = {place: self._ruled(candidates[place], vector) for place, vector in vectors}
+    def _judge(self, candidates: Sequence[Candidate], vectors: Vectors | None = None) -> list[_Judged]:
+        embedded = self._catalog.vectors(candidates) if vectors is None else vectors
+        judged = {place: self._ruled(candidates[place], vector) for place, vector in embedded}
         return [judged[place] for place in range(len(candidates))]
 
     def _ruled(self, candidate: Candidate, vector: Vector | None) -> _Judged:

@@ -83,6 +83,16 @@ class Intake:
             expires_at=checked_moment("expires_at", fields.get("expires_at")),
         )
 
+    def candidates(
+        self, entries: Iterable[str | Mapping[str, Any]], *, via: str, **shared: Unpack[Fields]
+    ) -> list[Candidate]:
+        """Do so with every entry of a batch: a text, or fields that count before the shared ones."""
+        listed = list(entries)
+        if len(listed) > self._settings.batch_cap:
+            raise InvalidRequest(f"A batch has at most {self._settings.batch_cap:,} entries.", code="batch_too_large")
+        singles: list[dict[str, Any]] = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
+        return [self.candidate(**{"text": None, **shared, **single, "via": via}) for single in singles]
+
     def _is_quoted(self, origin: Origin, text: str) -> bool:
         if origin.session is None or origin.quote is None:
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from truekeep.influence import InfluencePolicy, Shelf, may_retire
 from truekeep.influence import Reader as ForWhom
 from truekeep.intake import Fields, Intake
 from truekeep.lineage import Lineage
+from truekeep.loading import Portion, load
 from truekeep.memory_rows import MemoryRows
 from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
 from truekeep.policy import preset
@@ -190,12 +191,18 @@ class Keep:
         ``skip_rejected`` stores the rest instead. ``mark`` is audited in the same transaction, so that a long load
         can be resumed where it stopped.
         """
-        listed = list(entries)
-        if len(listed) > self.settings.batch_cap:
-            raise InvalidRequest(f"A batch has at most {self.settings.batch_cap:,} entries.", code="batch_too_large")
-        singles: list[dict[str, Any]] = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
-        candidates = [self._intake.candidate(**{"text": None, **shared, **single, "via": via}) for single in singles]
+        candidates = self._intake.candidates(entries, via=via, **shared)
         return self._gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark)
+
+    def remember_batches(
+        self, batches: Iterable[tuple[str, Iterable[str | Mapping[str, Any]], str | None]]
+    ) -> Generator[list[Verdict], None, None]:
+        """Load much: batches of channel, entries and mark, one transaction each; the rejected are left out.
+
+        Gives the verdicts of each batch once it is stored; the next one is being embedded meanwhile.
+        """
+        portions = (Portion(self._intake.candidates(entries, via=via), mark) for via, entries, mark in batches)
+        return load(portions, self._gate, self._catalog)
 
     def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""

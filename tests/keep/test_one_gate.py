@@ -48,6 +48,7 @@ def _forgotten_poison(keep: Keep) -> str:
 WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
     "Keep.remember": lambda keep, _: keep.remember(POISON, via="user"),
     "Keep.remember_many": lambda keep, _: keep.remember_many([POISON], via="user")[0],
+    "Keep.remember_batches": lambda keep, _: next(keep.remember_batches([("user", [POISON], None)]))[0],
     "Keep.update_memory": lambda keep, stored: keep.update_memory(stored, POISON, via="user"),
     "Keep.restore": lambda keep, _: keep.restore(_forgotten_poison(keep), via="user"),
     "Handle.remember": lambda keep, _: keep.bind("user").remember(POISON),

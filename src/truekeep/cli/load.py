@@ -53,8 +53,9 @@ def import_memories(
     counts: Counter[str] = Counter()
     with open_keep(keep_name, home, policy) as keep:
         start = _resume(keep, name)
-        for end, channel, entries in portions(lines, start, batch):
-            verdicts = keep.remember_many(entries, via=channel, skip_rejected=True, mark=f"import:{name}:{end}")
+        parts = list(portions(lines, start, batch))
+        batches = ((channel, entries, f"import:{name}:{end}") for end, channel, entries in parts)
+        for (end, _, _), verdicts in zip(parts, keep.remember_batches(batches), strict=True):
             counts.update(verdict.decision.value for verdict in verdicts)
             _progress("importing", end, len(lines))
     summary = {"lines": len(lines), "resumed_at": start, **{name: counts[name] for name in _DECISIONS}}
