@@ -177,6 +177,10 @@ class Keep:
         """Put a text through the gate. A refusal is an answer: the verdict says what was decided and why."""
         return self._gate.admit(self._intake.candidate(text, via=via, **fields))
 
+    def weigh(self, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
+        """What would be decided about a text now; nothing is stored, queued or audited."""
+        return self._gate.weigh(self._intake.candidate(text, via=via, **fields))
+
     def remember_many(
         self,
         entries: Iterable[str | Mapping[str, Any]],

@@ -65,7 +65,7 @@ NOT_WRITERS = {
         "check_action", "close", "credit", "delete_memory",
         "describe", "destroy", "erase", "export", "get_memories", "get_memory", "observe", "open",
         "recall", "reindex", "review", "session", "snapshot",
-        "history",
+        "history", "weigh",
     },
     "Handle": {"check_action", "confirm", "delete_memory", "get_memories", "observe", "recall", "redeem", "snapshot"},
     "Session": {"bind", "check_action", "get_memories", "observe", "recall", "redeem", "snapshot"},
