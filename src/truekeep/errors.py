@@ -17,6 +17,7 @@
     │   └── PromptSecurityError        a custom prompt or template that is refused
     ├── EmbedderError                  an embedder that cannot be used (embed/)
     ├── ModelError                     a model endpoint that cannot be used (extract/)
+    ├── MissingExtra                   a part that was not installed
     ├── NotAuthenticated               nobody the service knows, or no token at all (serve/)
     ├── ServiceBusy                    more than the service takes on at once (serve/)
     ├── NotAllowed                     the channel lacks the capability
@@ -117,6 +118,15 @@ class PromptSecurityError(InputError):
     """A custom prompt or template that is refused."""
 
     code = "unsafe_prompt"
+
+
+class MissingExtra(TruekeepError):
+    """What was asked for needs an extra of the package that is not installed."""
+
+    code = "extra_missing"
+
+    def __init__(self, extra: str) -> None:
+        super().__init__(f"This needs the extra '{extra}'.", hint=f"Install it with: pip install 'truekeep[{extra}]'")
 
 
 class NotAuthenticated(TruekeepError):

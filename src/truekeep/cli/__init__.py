@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
     "redteam": ("redteam:redteam", "Attack the defences, and measure them on your own texts."),
     "tokens": ("tokens:tokens", "Add, list and revoke the tokens of the service's callers."),
+    "mcp": ("mcp:mcp", "Serve a keep to a desktop agent over MCP."),
     "keys": ("keys:keys", "Show and rotate keys."),
     "backup": ("recovery:backup", "Copy a keep to a file while it is in use."),
     "restore": ("recovery:restore", "Put a backup back, with a reason."),

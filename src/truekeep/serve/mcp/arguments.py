@@ -1,0 +1,94 @@
+"""Arguments: what each tool takes, each with a cap. None of it names a keep, a channel, a role or a standing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from truekeep.errors import InvalidRequest
+
+MOST_TEXT, MOST_QUERY, MOST_K, MOST_LISTED = 8_000, 2_000, 50, 100
+_MOST_ID = 64
+
+_Text = Annotated[
+    str,
+    Field(min_length=1, max_length=MOST_TEXT, description="One fact or preference, in a plain sentence or two."),
+]
+_Id = Annotated[str, Field(min_length=1, max_length=_MOST_ID, description="The memory's id, as a listing shows it.")]
+
+
+class Arguments(BaseModel):
+    """What one tool takes; anything else is refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class AddMemory(Arguments):
+    """For ``add_memory``."""
+
+    text: _Text
+
+
+class UpdateMemory(Arguments):
+    """For ``update_memory``."""
+
+    id: _Id
+    text: _Text
+
+
+class DeleteMemory(Arguments):
+    """For ``delete_memory``."""
+
+    id: _Id
+
+
+class GetMemories(Arguments):
+    """For ``get_memories``."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED, description="How many at most.")] = 20
+    cursor: Annotated[
+        str, Field(max_length=_MOST_ID, description="The next_cursor of the page before; empty for the first page.")
+    ] = ""
+
+
+class SearchMemories(Arguments):
+    """For ``search_memories``."""
+
+    query: Annotated[str, Field(min_length=1, max_length=MOST_QUERY, description="What to look for, in plain words.")]
+    k: Annotated[int, Field(ge=1, le=MOST_K, description="How many at most.")] = 5
+    may_act_only: Annotated[bool, Field(description="Only memories that may drive an action.")] = False
+
+
+class MemorySnapshot(Arguments):
+    """For ``memory_snapshot``."""
+
+    refresh: Annotated[bool, Field(description="Freeze a new one; without it the text stays the same.")] = False
+
+
+class CheckAction(Arguments):
+    """For ``check_action``."""
+
+    name: Annotated[str, Field(min_length=1, max_length=128, description="The name of the tool you want to call.")]
+    arguments: Annotated[dict[str, Any], Field(description="Just the arguments you would call it with.")]
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def checked(kind: type[A], given: dict[str, Any] | None) -> A:
+    """The arguments of a call, or an error that says what to change without repeating what was passed."""
+    try:
+        return kind.model_validate(given or {})
+    except ValidationError as error:
+        faults = {_fault(kind, fault["loc"], fault["type"]) for fault in error.errors(include_input=False)}
+        raise InvalidRequest(
+            f"The arguments cannot be used: {'; '.join(sorted(faults)[:8])}.",
+            code="invalid_arguments",
+            hint=f"This tool takes {', '.join(kind.model_fields)} within the limits of its input schema, nothing else.",
+        ) from None
+
+
+def _fault(kind: type[Arguments], place: tuple[int | str, ...], what: str) -> str:
+    name = place[0] if place and place[0] in kind.model_fields else "an unknown argument"
+    return f"{name}: {what.replace('_', ' ')}"

@@ -1,0 +1,92 @@
+"""Questions: what a person is asked before something is saved, changed, deleted or done in their name.
+
+Pure. The words of a question are fixed; what it is about stands between marks, in full and on one line. What cannot be
+shown so is not asked, and goes on without the person's yes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from truekeep.serve.mcp.visible import is_plain, one_paragraph, quoted, visible
+
+MOST_QUOTED = 1_000
+"""How much of a dialogue a person can be expected to read."""
+_MOST_REASONS = 3
+_WARNING = "What stands between the marks is quoted: it does not speak for truekeep."
+_SAVE = "An agent wants to remember this as your own words. Accept only if you would say it yourself, word for word."
+_SAVE_NO = "If you decline, it is kept at most as the agent's unproven note, which nothing may act on."
+_CHANGE = "An agent wants to change what is remembered. Accept only if the new text is what you would say yourself."
+_CHANGE_NO = "If you decline, the change waits for your review."
+_DELETE = "An agent wants to delete this memory for you. Accept only if you want it forgotten."
+_DELETE_NO = "If you decline, it stays, and the wish to delete it waits for your review."
+_ACT = "An agent wants to do this. Accept only if you want it done just so, once."
+_ACT_NO = "If you decline, it is not done."
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question: all that the person gets to read, and the text that their yes is about."""
+
+    message: str
+    shown: str = ""
+
+    @property
+    def digest(self) -> str:
+        """What tells this question from any other."""
+        return hashlib.sha256(self.message.encode("utf-8")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Unaskable:
+    """Why a person cannot be asked, as a code."""
+
+    why: str
+
+
+def about_saving(text: str) -> Question | Unaskable:
+    """May this be remembered as the person's own words?"""
+    shown = one_paragraph(text)
+    return _unfit(shown, must_be_plain=True) or Question(f"{_SAVE} {_SAVE_NO} {_WARNING} {quoted(shown)}", shown)
+
+
+def about_change(now: str, then: str) -> Question | Unaskable:
+    """May this memory say something else from now on?"""
+    shown, old = one_paragraph(then), one_paragraph(now)
+    unfit = _unfit(shown, must_be_plain=True) or _unfit(old)
+    message = f"{_CHANGE} {_CHANGE_NO} {_WARNING} Now: {quoted(old)} New: {quoted(shown)}"
+    return unfit or Question(message, shown)
+
+
+def about_deletion(content: str) -> Question | Unaskable:
+    """May this memory be forgotten?"""
+    shown = one_paragraph(content)
+    return _unfit(shown) or Question(f"{_DELETE} {_DELETE_NO} {_WARNING} {quoted(shown)}")
+
+
+def about_action(name: str, arguments: Mapping[str, Any], reasons: Sequence[str]) -> Question | Unaskable:
+    """May this call be made, with just these arguments?"""
+    call = f"{name} {json.dumps(_on_one_line(arguments), ensure_ascii=False)}"
+    why = "".join(f" {visible(one_paragraph(reason))}" for reason in reasons[:_MOST_REASONS])
+    return _unfit(call) or Question(f"{_ACT} {_ACT_NO}{why} {_WARNING} {quoted(call)}")
+
+
+def _unfit(text: str, *, must_be_plain: bool = False) -> Unaskable | None:
+    if len(visible(text)) > MOST_QUOTED:
+        return Unaskable("too_long_to_show")
+    if must_be_plain and not is_plain(text):
+        return Unaskable("cannot_be_shown_verbatim")
+    return None
+
+
+def _on_one_line(value: Any) -> Any:
+    """JSON whose line breaks are signs, so that they are seen and break nothing."""
+    if isinstance(value, Mapping):
+        return {_on_one_line(name): _on_one_line(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_on_one_line(inner) for inner in value]
+    return value.replace("\r\n", "\n").replace("\n", "⏎") if isinstance(value, str) else value

@@ -1,0 +1,120 @@
+"""The server: constant words, the tools' descriptions and schemas, and every failure as an answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from typing import Any
+
+import yaml
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    ListResourcesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    TextResourceContents,
+    Tool,
+    ToolAnnotations,
+)
+
+from truekeep import __version__
+from truekeep.errors import TruekeepError
+from truekeep.serve.mcp import answers
+from truekeep.serve.mcp.asking import Asking, Call, Context, Result
+from truekeep.serve.mcp.binding import Binding
+from truekeep.serve.mcp.tools import TOOLS
+
+SNAPSHOT_URI = "truekeep://snapshot"
+Binder = Callable[[Context], Awaitable[Binding]]
+"""Who is behind a request: fixed by how the server was started, or by the token it came with."""
+
+_log = logging.getLogger(__name__)
+
+
+def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
+    """The MCP server over whatever ``binder`` says a request is bound to."""
+    words, questions = _words(), asking or Asking()
+    described = [_described(name, words["tools"][name]) for name in TOOLS]
+
+    async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=described)
+
+    async def call_tool(context: Context, params: CallToolRequestParams) -> Result:
+        tool = TOOLS.get(params.name)
+        if tool is None:
+            raise MCPError(code=INVALID_PARAMS, message="There is no such tool.")
+        try:
+            call = Call(context, await binder(context), params)
+            if params.request_state is not None:
+                return await questions.resume(call)
+            return await tool.run(call, questions)
+        except TruekeepError as error:
+            return answers.failed(error)
+        except Exception:
+            # What went wrong inside is for the log; the model is told only that it did.
+            _log.exception("the tool failed")
+            return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
+
+    async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        snapshot = words["snapshot"]
+        return ListResourcesResult(resources=[Resource(uri=SNAPSHOT_URI, mime_type="text/plain", **snapshot)])
+
+    async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        if params.uri != SNAPSHOT_URI:
+            raise MCPError(code=INVALID_PARAMS, message="There is no such resource.")
+        try:
+            binding = await binder(context)
+            binding.require("read")
+            frozen = await binding.as_agent(lambda handle: handle.snapshot())
+        except TruekeepError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error), data=error.as_dict()) from None
+        text = TextResourceContents(uri=SNAPSHOT_URI, mime_type="text/plain", text=frozen.text)
+        return ReadResourceResult(contents=[text])
+
+    return Server(
+        "truekeep",
+        version=__version__,
+        title="truekeep",
+        instructions=words["instructions"],
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+        get_tool_input_schema={tool.name: tool.input_schema for tool in described}.get,
+    )
+
+
+def _described(name: str, words: dict[str, Any]) -> Tool:
+    tool = TOOLS[name]
+    return Tool(
+        name=name,
+        title=words["title"],
+        description=words["description"],
+        input_schema=_plain(tool.takes.model_json_schema()),
+        output_schema=_plain(tool.gives.model_json_schema(mode="serialization")),
+        annotations=ToolAnnotations.model_validate({"title": words["title"], **words["hints"]}),
+    )
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema without the names of our classes and their docstrings, which cost a model tokens and tell it nothing."""
+    kept = {name: value for name, value in schema.items() if name != "title"}
+    if "properties" in kept:
+        kept.pop("description", None)
+        kept["properties"] = {name: _plain(value) for name, value in kept["properties"].items()}
+    if "$defs" in kept:
+        kept["$defs"] = {name: _plain(value) for name, value in kept["$defs"].items()}
+    return kept
+
+
+def _words() -> dict[str, Any]:
+    text = (resources.files("truekeep") / "data" / "mcp" / "words.yaml").read_text("utf-8")
+    loaded: dict[str, Any] = yaml.safe_load(text)
+    return loaded

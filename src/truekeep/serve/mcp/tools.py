@@ -1,0 +1,212 @@
+"""Tools: what each of the seven does over the handle it is bound to, and with the person's yes if they give it.
+
+An agent's words go through the agent's handle. Only ``_owners`` speaks over the person's channel, and only with a reply
+in which that person said yes to the text, the memory or the call that they were shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_types import CallToolResult
+
+from truekeep.errors import InvalidRequest, NotAllowed
+from truekeep.keep import Keep
+from truekeep.serve.mcp import answers
+from truekeep.serve.mcp.arguments import (
+    AddMemory,
+    Arguments,
+    CheckAction,
+    DeleteMemory,
+    GetMemories,
+    MemorySnapshot,
+    SearchMemories,
+    UpdateMemory,
+    checked,
+)
+from truekeep.serve.mcp.asking import Answer, Asking, Call, Reply, Result
+from truekeep.serve.mcp.questions import (
+    Question,
+    Unaskable,
+    about_action,
+    about_change,
+    about_deletion,
+    about_saving,
+)
+from truekeep.types import Decision, Verdict
+
+CONFIRMED = {"confirmed_over": "mcp"}
+"""What is noted on a memory that its owner let in by answering a question in their client."""
+_NOBODY = Reply(Answer.NOT_ASKED)
+
+
+async def add_memory(call: Call, given: AddMemory, asking: Asking) -> Result:
+    """Save a text: as the owner's words if they say yes, else as what the agent says."""
+    binding = call.binding
+    question: Question | Unaskable = about_saving(given.text)
+    if isinstance(question, Question) and binding.owner is not None:
+        question = await binding.as_host(lambda keep: _worth_asking(keep, question, call))
+
+    async def then(reply: Reply) -> CallToolResult:
+        if reply.answer is Answer.YES:
+            return await _owners(call, reply, lambda keep, via: _save(keep, via, call, reply))
+        verdict = await binding.as_agent(lambda handle: handle.remember(given.text))
+        return await _written(call, verdict, reply)
+
+    return await asking.ask(call, question, then)
+
+
+async def update_memory(call: Call, given: UpdateMemory, asking: Asking) -> Result:
+    """Change what a memory says: the owner's yes does it, an agent's wish is its own to change or a proposal."""
+    binding = call.binding
+    memory = await _seen(call, given.id)
+    question: Question | Unaskable = about_change(memory["content"], given.text)
+    if isinstance(question, Question) and binding.owner is not None:
+        question = await binding.as_host(lambda keep: _worth_asking(keep, question, call))
+
+    async def then(reply: Reply) -> CallToolResult:
+        if reply.answer is Answer.YES:
+            return await _owners(call, reply, lambda keep, via: _change(keep, via, call, memory, reply))
+        verdict = await binding.as_agent(lambda handle: handle.update_memory(given.id, given.text))
+        return await _written(call, verdict, reply)
+
+    return await asking.ask(call, question, then)
+
+
+async def delete_memory(call: Call, given: DeleteMemory, asking: Asking) -> Result:
+    """Delete a memory: the owner's yes does it, an agent's wish waits for review."""
+    memory = await _seen(call, given.id)
+
+    async def then(reply: Reply) -> CallToolResult:
+        if reply.answer is Answer.YES:
+            return await _owners(call, reply, lambda keep, via: _delete(keep, via, memory))
+        verdict = await call.binding.as_agent(lambda handle: handle.delete_memory(given.id))
+        return await _written(call, verdict, reply)
+
+    question: Question | Unaskable = about_deletion(memory["content"])
+    if "delete" not in call.binding.allowed:
+        question = Unaskable("token_may_not_delete")
+    return await asking.ask(call, question, then)
+
+
+async def get_memories(call: Call, given: GetMemories, _: Asking) -> Result:
+    """A page of all memories, in the order in which they were stored."""
+    after = given.cursor or None
+    page = await call.binding.as_agent(lambda handle: handle.get_memories(after=after, limit=given.limit))
+    return answers.listed(page, given.limit)
+
+
+async def search_memories(call: Call, given: SearchMemories, _: Asking) -> Result:
+    """The memories that answer a query."""
+    found = await call.binding.as_agent(
+        lambda handle: handle.recall(given.query, k=given.k, influence_only=given.may_act_only)
+    )
+    return answers.found(found)
+
+
+async def memory_snapshot(call: Call, given: MemorySnapshot, _: Asking) -> Result:
+    """The frozen text of this session."""
+    return answers.frozen(await call.binding.as_agent(lambda handle: handle.snapshot(refresh=given.refresh)))
+
+
+async def check_action(call: Call, given: CheckAction, asking: Asking) -> Result:
+    """Whether a call may be made; what has to be confirmed is put to the owner."""
+    judged = await call.binding.as_agent(lambda handle: handle.check_action(given.name, given.arguments))
+    if judged.decision != "confirm" or judged.ticket is None:
+        return answers.judged(judged, _NOBODY)
+    ticket = judged.ticket
+
+    async def then(reply: Reply) -> CallToolResult:
+        if reply.answer is Answer.YES:
+            via = _person(call)
+            await call.binding.as_host(lambda keep: keep.actions.confirm(ticket, via=via))
+        return answers.judged(judged, reply)
+
+    return await asking.ask(call, about_action(given.name, given.arguments, judged.reasons), then)
+
+
+Does = Callable[[Call, Any, Asking], Awaitable[Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what it takes, what it gives and what it does."""
+
+    takes: type[Arguments]
+    gives: type[Any]
+    does: Does
+    needs: str
+    """What a token must allow for it."""
+
+    async def run(self, call: Call, asking: Asking) -> Result:
+        """Check the arguments, then do it."""
+        call.binding.require(self.needs)
+        return await self.does(call, checked(self.takes, call.params.arguments), asking)
+
+
+TOOLS: dict[str, Tool] = {
+    "add_memory": Tool(AddMemory, answers.Written, add_memory, "write"),
+    "update_memory": Tool(UpdateMemory, answers.Written, update_memory, "write"),
+    "get_memories": Tool(GetMemories, answers.Listed, get_memories, "read"),
+    "search_memories": Tool(SearchMemories, answers.Listed, search_memories, "read"),
+    "delete_memory": Tool(DeleteMemory, answers.Written, delete_memory, "write"),
+    "memory_snapshot": Tool(MemorySnapshot, answers.Frozen, memory_snapshot, "read"),
+    "check_action": Tool(CheckAction, answers.Judged, check_action, "read"),
+}
+
+
+def _person(call: Call) -> str:
+    if call.binding.owner is None:
+        raise NotAllowed("Nobody can be asked over this connection.")
+    return call.binding.owner
+
+
+async def _owners(call: Call, reply: Reply, work: Callable[[Keep, str], Verdict]) -> CallToolResult:
+    """Do over the person's channel what they said yes to."""
+    via = _person(call)
+    return await _written(call, await call.binding.as_host(lambda keep: work(keep, via)), reply)
+
+
+def _save(keep: Keep, via: str, call: Call, reply: Reply) -> Verdict:
+    return keep.remember(reply.shown, via=via, session=call.binding.session, metadata=CONFIRMED)
+
+
+def _change(keep: Keep, via: str, call: Call, memory: dict[str, Any], reply: Reply) -> Verdict:
+    _unchanged(keep, memory)
+    fields = {"session": call.binding.session, "metadata": CONFIRMED}
+    return keep.update_memory(memory["id"], reply.shown, via=via, **fields)  # type: ignore[arg-type]
+
+
+def _delete(keep: Keep, via: str, memory: dict[str, Any]) -> Verdict:
+    _unchanged(keep, memory)
+    return keep.delete_memory(memory["id"], via=via, reason="asked for by an agent, confirmed over mcp")
+
+
+def _unchanged(keep: Keep, memory: dict[str, Any]) -> None:
+    """The person's yes was to what they saw."""
+    now = keep.get_memory(memory["id"])
+    if (now["version"], now["content"]) != (memory["version"], memory["content"]):
+        raise InvalidRequest(
+            "The memory was changed while the person was asked.", code="changed_meanwhile", hint="Call the tool again."
+        )
+
+
+async def _seen(call: Call, memory_id: str) -> dict[str, Any]:
+    """A memory as it is shown; for a channel that may not read it is as if it did not exist to be shown."""
+    return await call.binding.as_host(lambda keep: keep.get_memory(memory_id))
+
+
+def _worth_asking(keep: Keep, question: Question | Unaskable, call: Call) -> Question | Unaskable:
+    """Nobody is asked about what would be refused from them, too: a poison is not put before a person."""
+    if isinstance(question, Unaskable):
+        return question
+    verdict = keep.weigh(question.shown, via=_person(call))
+    return Unaskable("would_be_refused") if verdict.decision is Decision.REJECT else question
+
+
+async def _written(call: Call, verdict: Verdict, reply: Reply) -> CallToolResult:
+    is_there = verdict.memory_id is not None and verdict.code != "deleted"
+    stored = await _seen(call, str(verdict.memory_id)) if is_there else None
+    return answers.written(verdict, reply, stored)
