@@ -28,7 +28,7 @@ class Person:
         self.read: list[str] = []
         self.meanwhile: Callable[[], object] = lambda: None
 
-    async def __call__(self, context: Any, params: ElicitRequestParams) -> ElicitResult:
+    async def __call__(self, context: Any, params: ElicitRequestParams) -> ElicitResult:  # noqa: ARG002 - named so by callers
         self.read.append(params.message)
         self.meanwhile()
         return ElicitResult(action=self.action, content=self.content)  # type: ignore[arg-type]

@@ -302,11 +302,12 @@ def test_questions_do_not_pile_up(informed: Keep) -> None:
 
 
 def test_a_client_that_fails_to_ask_has_not_asked(informed: Keep) -> None:
-    class Broken(Person):
-        async def __call__(self, context: Any, params: Any) -> ElicitResult:
-            raise RuntimeError("the window is gone")
+    def gone() -> None:
+        raise RuntimeError("the window is gone")
 
-    answer = call(bound(informed), "add_memory", Broken(), text=FACT).structured_content
+    person = Person("accept")
+    person.meanwhile = gone
+    answer = call(bound(informed), "add_memory", person, text=FACT).structured_content
     assert (answer["standing"], answer["owner"]["why"]) == ("hearsay", "client_failed_to_ask")
 
 
