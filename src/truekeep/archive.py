@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -27,6 +27,8 @@ class Version:
     memory: Memory
     why: str
     until: datetime
+    into: str | None = None
+    """What it became part of, if it was merged."""
 
 
 class Archive:
@@ -94,10 +96,34 @@ class Archive:
         )
 
 
+def merged_in(ledger: Ledger) -> dict[str, str]:
+    """By its id, what each memory that was merged became part of."""
+    found = (version_in(sealed) for sealed in ledger.all("history"))
+    return {version.memory.id: version.into for version in found if version is not None and version.into is not None}
+
+
+def now_part_of(memory_id: str, into: Mapping[str, str]) -> str:
+    """What a memory is part of after all merges, or itself."""
+    return _line(memory_id, into)[-1]
+
+
+def stood_for(ids: Collection[str], into: Mapping[str, str]) -> set[str]:
+    """All that some memories were merged from, to the end."""
+    return {one for one in into if not set(_line(one, into)[1:]).isdisjoint(ids)}
+
+
+def _line(memory_id: str, into: Mapping[str, str]) -> list[str]:
+    """A memory, what it became part of, and so on."""
+    found = {memory_id: None}
+    while (memory_id := into.get(memory_id, memory_id)) not in found:
+        found[memory_id] = None
+    return list(found)
+
+
 def version_in(sealed: Sealed) -> Version | None:
     """The version in a row of the history; an altered one is none."""
     if not sealed.verified:
         return None
     body = json.loads(sealed.row.body)
     memory = replace(memory_from(sealed), id=sealed.row.tag, seq=body["seq"])
-    return Version(memory, body["retired"], utc_moment(body["until"]))
+    return Version(memory, body["retired"], utc_moment(body["until"]), body.get("into"))

@@ -1,4 +1,7 @@
-"""Custody: a person takes memories out of the keep and puts them back. Every version stays in history meanwhile."""
+"""Custody: a person takes memories out of the keep and puts them back, or lets one of them stand for several.
+
+Every version stays in history meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from truekeep.archive import version_in
 from truekeep.catalog import Catalog
 from truekeep.holding import Holding
 from truekeep.influence import same_claim
-from truekeep.memory_rows import MemoryRows
+from truekeep.memory_rows import MERGED, MemoryRows, Vector
 from truekeep.policy import Ruling
 from truekeep.rivals import Rivals
 from truekeep.settlement import Settlement
@@ -22,6 +26,7 @@ from truekeep.types import Decision, Memory
 REVOKED, REWOUND = "revoked", "rewound"
 Version = tuple[str, int]
 """A memory's id and which version of it."""
+_ALL = -1
 
 _REVOKED = Ruling(Decision.QUARANTINE, "source_revoked", "Its source, or something it was derived from, was revoked.")
 
@@ -66,6 +71,34 @@ class Custody:
             memory = self.version(wanted)
             if memory is not None and self._ledger.get("memories", memory.id) is None:
                 self._put_back(entry, memory, incident)
+
+    def merge(self, entry: Entry, made: Memory, vector: Vector | None, originals: Sequence[Sealed], why: str) -> Memory:
+        """Let one memory stand for several that say the same. They go to history, with what they became part of."""
+        with self._settlement.watching(entry, [made]) as related:
+            # First the one that stays: a claim that nobody states for a moment would lose its rivals.
+            stored = self._rows.stand_in(entry, made, vector, related)
+            for sealed in originals:
+                self._rows.remove(entry, sealed, MERGED, self._clock(), into=made.id)
+            ids = [sealed.row.id for sealed in originals]
+            entry.event("memory.merged", memory=made.id, memories=ids, incident=why)
+        return stored
+
+    def originals(self, merged: Version) -> list[Version]:
+        """What a memory was merged from, if it is still there and has not been changed since."""
+        memory_id, number = merged
+        sealed = self._ledger.get("memories", memory_id)
+        memory = memory_from(sealed) if sealed is not None and sealed.verified else None
+        if memory is None or memory.version != number:
+            return []
+        rows = (row for parent in memory.origin.parents for row in self._ledger.tagged("history", parent, _ALL))
+        versions = (version for row in rows if (version := version_in(row)) is not None)
+        return [(version.memory.id, version.memory.version) for version in versions if version.into == memory_id]
+
+    def take_apart(self, entry: Entry, memory_id: str, incident: str) -> None:
+        """Put what a merged memory stands for back in its place."""
+        sealed = self._ledger.get("memories", memory_id)
+        if sealed is not None:
+            self.exchange(entry, [sealed], self.originals((memory_id, memory_from(sealed).version)), incident)
 
     def version(self, wanted: Version) -> Memory | None:
         """A version from history, if it is there and verified."""

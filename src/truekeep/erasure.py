@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from truekeep.archive import merged_in, stood_for
 from truekeep.audit import ERASED
 from truekeep.candidate import checked_text
 from truekeep.errors import InvalidRequest, UnknownId
@@ -143,6 +144,8 @@ class Eraser:
 
     def _planned(self, wanted: _Wanted) -> _Plan:
         plan = _Plan()
+        # What was merged into a memory says the same as it: it goes, too.
+        wanted = replace(wanted, ids=wanted.ids | stood_for(wanted.ids, merged_in(self._ledger)))
         for table in _CONTENT:
             for sealed in self._ledger.all(table):
                 if wanted.is_about(table, sealed):

@@ -162,6 +162,17 @@ class Gate:
         # The agent never retires what acts, not even what it wrote itself.
         return ours.channel != AGENT or not self._settlement.acts(target).may_act
 
+    def passes(self, memory: Memory) -> bool:
+        """Whether what is made of memories that were let in would be let in as it is: no tombstone lies over it, and
+        today's screens let it pass.
+        """
+        if self._forgotten(Candidate(memory.text, memory.standing, memory.origin)):
+            return False
+        if memory.screened == self._panel.digest:
+            return True
+        findings = self._panel.examine(fields_of(memory), memory.standing)
+        return not findings or decide(self._policy, memory.standing, findings).decision is Decision.ACCEPT
+
     def readmit(self, version: Memory, *, by: str) -> Verdict:
         """Make a version that was kept the newest again, if today's screens pass it. It stands as it stood."""
         findings = tuple(self._panel.examine(fields_of(version), version.standing))

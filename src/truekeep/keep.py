@@ -16,6 +16,8 @@ from truekeep.candidate import checked_moment, checked_text
 from truekeep.catalog import Catalog
 from truekeep.channels import Channels
 from truekeep.config import Paths, Settings
+from truekeep.consolidation import Consolidator, Progress
+from truekeep.consolidation.groups import Groups
 from truekeep.credit import CreditBook
 from truekeep.custody import Custody
 from truekeep.distil import Distilled, Distiller
@@ -129,6 +131,8 @@ class Keep:
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
         custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
         self._kit = IncidentKit(ledger, custody, self._reader, self._exposures, self.actions.tickets, clock)
+        groups = Groups(ledger, self._reader, self._gate, statements, self.actions.tickets, settings)
+        self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
         self.review = Review(ledger, self._gate, clock)
         self.audit = Audit(ledger)
@@ -244,6 +248,20 @@ class Keep:
         if not may_retire(chosen, whom):
             raise NotAllowed("In a shared keep members bring back only their own words.")
         return self._gate.readmit(chosen, by=channel.name)
+
+    def consolidate(
+        self,
+        *,
+        dry_run: bool = False,
+        by: str = OPERATOR,
+        reason: str = NOT_GIVEN,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Merge memories that say the same into one each; ``dry_run`` only says which, ``undo`` takes it back.
+
+        Nobody acts who did not, and nobody who did stops: only equals are merged, and who acts is checked each time.
+        """
+        return self._consolidator.run(by=by, reason=reason, dry_run=dry_run, progress=progress)
 
     # Reading
 
@@ -385,11 +403,11 @@ class Keep:
         return self._kit.rewind(to, by=by, reason=reason, dry_run=dry_run)
 
     def undo(self, incident: str, *, by: str = OPERATOR, reason: str = NOT_GIVEN) -> Incident:
-        """Take a revocation or a rewind back."""
+        """Take a revocation, a rewind or a consolidation back."""
         return self._kit.undo(incident, by=by, reason=reason)
 
     def incidents(self) -> list[Incident]:
-        """Every revocation and rewind, oldest first."""
+        """Every revocation, rewind and consolidation, oldest first."""
         return self._kit.listed()
 
     # Handles
@@ -493,6 +511,14 @@ class Keep:
         if not self.channels.is_shared():
             return ANYBODY
         return ForWhom(principal=self._sessions.state(session).member, is_shared_keep=True)
+
+    def _all_readers(self) -> list[ForWhom]:
+        """Everybody for whom a memory could act."""
+        if not self.channels.is_shared():
+            return [ANYBODY]
+        names = (str(one["name"]) for one in self.channels.list() if one["state"] != "retired")
+        known = [own_principal(self.channels.get(name)) for name in names if name.startswith(MEMBER)]
+        return [ForWhom(principal=name, is_shared_keep=True) for name in (None, *known)]
 
     def _showed(self, session: str | None, memories: Sequence[Memory], how: str) -> None:
         """What a session was shown counts: it is an exposure, and hearsay taints a mediated session."""

@@ -36,6 +36,10 @@ class MemoryRows:
         """Add a memory, and tell it and its rivals about each other."""
         return self._put(entry, replace(memory, order=entry.number), vector, related)
 
+    def stand_in(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        """Add a memory that says again what others say; it keeps their place among what came before and after."""
+        return self._put(entry, memory, vector, related)
+
     def _put(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
         card = self._catalog.card(memory, vector)
         stored = replace(memory, seq=entry.put("memories", memory.id, memory_body(memory), tag(memory), card=card))
@@ -76,19 +80,21 @@ class MemoryRows:
             return self.replace(entry, memory_from(sealed), memory, vector, related)
         return self.store(entry, replace(memory, version=memory.version + 1), vector, related)
 
-    def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime) -> None:
-        """Take a memory out of the keep. What was ours goes to history."""
+    def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime, *, into: str | None = None) -> None:
+        """Take a memory out of the keep. What was ours goes to history; ``into`` is what it became part of."""
         memory = memory_from(sealed)
         if sealed.verified:
             self._rivals.withdraw(entry, memory)
             self._lineage.withdraw(entry, memory)
-            keep_version(entry, memory, why, now)
+            keep_version(entry, memory, why, now, into=into)
         entry.remove("memories", sealed.row)
 
 
-def keep_version(entry: Entry, memory: Memory, why: str, until: datetime) -> None:
+def keep_version(entry: Entry, memory: Memory, why: str, until: datetime, *, into: str | None = None) -> None:
     """Keep the version that is about to go, with the end of its time, so that it can be brought back."""
     body = memory_body(memory) | {"retired": why, "until": utc_text(until), "seq": memory.seq}
     if (mac := entry.known("memories", memory.seq)) is not None:
         body["mac"] = mac.hex()  # by which a rewind finds the version that stood there
+    if into is not None:
+        body["into"] = into
     entry.put("history", f"{memory.id}.{memory.version}", body, tag=memory.id)

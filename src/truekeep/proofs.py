@@ -155,9 +155,14 @@ class Proofs:
             parent = waiting.pop()
             if parent not in found:
                 found.add(parent)
-                sealed = self._ledger.get("memories", parent)
-                waiting += memory_from(sealed).origin.parents if sealed and sealed.verified else ()
+                waiting += self._parents(parent)
         return frozenset(found)
+
+    def _parents(self, memory_id: str) -> Sequence[str]:
+        """The parents of a memory, or of one that is gone: being deleted or merged does not make kin independent."""
+        sealed = self._ledger.get("memories", memory_id)
+        rows = [sealed] if sealed is not None else self._ledger.tagged("history", memory_id, limit=-1)
+        return [parent for row in rows if row.verified for parent in memory_from(row).origin.parents]
 
 
 def _is_hearsay(body: str | bytes) -> bool:

@@ -65,3 +65,23 @@ def test_a_run_that_never_acted_cannot_be_blamed(run: Run) -> None:
     assert run("blame", "run-1").code == 2
     assert run("revoke", *WHY).code == 2
     assert "Nothing was ever taken back." in run("incidents").out
+
+
+def test_consolidating_says_first_and_does_on_request(run: Run) -> None:
+    for text in ("I like tea.", "I like the tea!", "Eva lives in Nitra."):
+        run("remember", text)
+    for arguments in ((), ("--dry-run",)):
+        said = run("consolidate", *arguments)
+        assert (said.code, "What consolidating would do" in said.out, "I like the tea!" in said.out) == (
+            0,
+            True,
+            True,
+        )
+    assert len(listed(run)) == 3
+    assert run("consolidate", "--dry-run", "--yes").code == 2
+    done = run("consolidate", "--yes", *WHY, "--format", "json").json
+    assert [len(group["originals"]) for group in done["groups"]] == [2]
+    assert listed(run) == {"I like the tea!", "Eva lives in Nitra."}
+    assert "consolidate" in run("incidents").out
+    assert run("undo", done["incident"], *WHY).out.startswith("Undone: 2 memories are back, 1 are gone")
+    assert len(listed(run)) == 3

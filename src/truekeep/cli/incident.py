@@ -1,8 +1,11 @@
-"""Incidents on the terminal: look back with trace, exposures and blame; take back with revoke, rewind and undo."""
+"""Incidents on the terminal: look back with trace, exposures and blame; take back with revoke, rewind and undo;
+merge what is remembered more than once with consolidate.
+"""
 
 from __future__ import annotations
 
 import getpass
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,12 +122,32 @@ def rewind(
 
 
 @click.command()
+@click.option("--dry-run", is_flag=True, help="Only say what would be merged; so it is without --yes.")
+@_yes
+@_by
+@click.option("--reason", default="tidying up", show_default=True, help="Why; goes into the audit log.")
+@_html
+@with_keep
+def consolidate(
+    dry_run: bool, yes: bool, by: str, reason: str, html: Path | None, keep_name: str, home: str | None, output: str
+) -> None:
+    """Merge memories that say the same. Says which unless --yes is given.
+
+    Nothing comes to act by it or stops; 'truekeep undo' takes it back.
+    """
+    if dry_run and yes:
+        raise click.UsageError("Give either --dry-run or --yes.")
+    with open_keep(keep_name, home) as keep:
+        _print(keep.consolidate(by=by, reason=reason, dry_run=not yes, progress=_progress), html, output)
+
+
+@click.command()
 @click.argument("incident")
 @_by
 @_reason
 @with_keep
 def undo(incident: str, by: str, reason: str, keep_name: str, home: str | None, output: str) -> None:
-    """Take a revocation or a rewind back."""
+    """Take a revocation, a rewind or a consolidation back."""
     with open_keep(keep_name, home) as keep:
         undone = keep.undo(incident, by=by, reason=reason)
     if output == "json":
@@ -137,7 +160,7 @@ def undo(incident: str, by: str, reason: str, keep_name: str, home: str | None, 
 @click.command()
 @with_keep
 def incidents(keep_name: str, home: str | None, output: str) -> None:
-    """List revocations and rewinds, with who and why."""
+    """List revocations, rewinds and consolidations, with who and why."""
     with open_keep(keep_name, home) as keep:
         listed: list[dict[str, Any]] = [one.as_dict() for one in keep.incidents()]
     if output == "json":
@@ -151,6 +174,11 @@ def incidents(keep_name: str, home: str | None, output: str) -> None:
         what = f"{one['kind']}{' (undone)' if one['undone_by'] else ''}"
         listing.add_row(one["id"], one["at"][:19], what, one["by"], one["reason"])
     console().print(listing)
+
+
+def _progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{done} of {total} groups", err=True, nl=done == total)
 
 
 def _print(report: Report, html: Path | None, output: str) -> None:

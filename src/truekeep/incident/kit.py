@@ -68,7 +68,7 @@ class IncidentKit:
         return self._rewinder.rewind(to, by=person_name(by), reason=reason, dry_run=dry_run)
 
     def undo(self, incident_id: str, *, by: str, reason: str) -> Incident:
-        """Take a revocation or a rewind back: what it removed returns, what it restored goes."""
+        """Take a revocation, a rewind or a consolidation back: what it removed returns, what it restored goes."""
         person_name(by)
         checked_text(reason, _REASON_CAP)
         with self._ledger.writing() as entry:
@@ -78,6 +78,7 @@ class IncidentKit:
             sealed, incident = found
             if incident.undone_by is not None:
                 raise InvalidRequest("This incident was undone already.", code="already_undone")
+            incident = self._still_merged(incident) if incident.kind == records.CONSOLIDATE else incident
             current = (self._ledger.get("memories", memory_id) for memory_id, _ in incident.restored)
             self._custody.exchange(entry, [one for one in current if one], incident.removed, incident.id)
             self._custody.close_items(entry, incident.items)
@@ -86,6 +87,18 @@ class IncidentKit:
             entry.event("incident.undone", incident=incident.id, by=by, reason=reason)
         return undone
 
+    def _still_merged(self, incident: Incident) -> Incident:
+        """The part of a consolidation that can be undone: what was deleted, revoked or changed since stays so."""
+        found = [(merged, originals) for merged in incident.restored if (originals := self._custody.originals(merged))]
+        if not found:
+            raise InvalidRequest(
+                "What was merged then has been changed, taken out or merged again since.",
+                code="changed_since",
+                hint="Undo what came later first; 'truekeep incidents' lists it.",
+            )
+        removed = tuple(original for _, originals in found for original in originals)
+        return replace(incident, removed=removed, restored=tuple(merged for merged, _ in found))
+
     def listed(self) -> list[Incident]:
-        """Every revocation and rewind, oldest first."""
+        """Every revocation, rewind and consolidation, oldest first."""
         return records.listed(self._ledger)

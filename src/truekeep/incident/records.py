@@ -11,17 +11,19 @@ from typing import Any
 from truekeep.stores.ledger import Entry, Ledger, Sealed
 from truekeep.types import utc_moment, utc_text
 
+REVOKE, REWIND, CONSOLIDATE = "revoke", "rewind", "consolidate"
+
 Version = tuple[str, int]
 """A memory's id and which version of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One revocation or rewind."""
+    """One revocation, rewind or consolidation."""
 
     id: str
     kind: str
-    """``revoke`` or ``rewind``."""
+    """``revoke``, ``rewind`` or ``consolidate``."""
     by: str
     reason: str
     at: datetime

@@ -5,8 +5,7 @@ A dry run does the whole of it in a transaction and throws that away, so the pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +14,7 @@ from truekeep.custody import Custody
 from truekeep.incident import records
 from truekeep.incident.lineage import Lineage
 from truekeep.incident.records import Incident
+from truekeep.incident.rehearsal import rehearsing
 from truekeep.incident.report import Report, Section
 from truekeep.incident.source import Source
 from truekeep.incident.trace import Tracer
@@ -26,10 +26,6 @@ from truekeep.transcripts import observations
 from truekeep.types import Memory, utc_text
 
 
-class _Rehearsed(Exception):
-    pass
-
-
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """What a revocation is about to do."""
@@ -38,6 +34,8 @@ class _Scope:
     derived: list[Memory]
     kept: list[Memory]
     """Derived, but stated by somebody else of at least that standing."""
+    merged: set[str]
+    """What no longer is a memory of its own, but part of one that goes."""
 
     @property
     def doomed(self) -> list[Memory]:
@@ -66,15 +64,17 @@ class Revoker:
     def revoke(self, source: Source, *, by: str, reason: str, dry_run: bool) -> Report:
         """Say what revoking a source would do, or do it."""
         report: list[Report] = []
-        with self._rehearsing(dry_run) as entry:
+        with rehearsing(self._ledger, dry_run=dry_run) as entry:
+            incident_id = new_id("inc")
+            apart = self._take_apart(entry, source, incident_id)
             scope = self._scope(source)
             doomed = {memory.id for memory in scope.doomed}
             pending, done = self._actions(doomed)
-            sessions = self._sessions(doomed)
+            sessions = self._sessions(doomed | scope.merged)
             before = self._acting(doomed)
             incident = Incident(
-                id=new_id("inc"),
-                kind="revoke",
+                id=incident_id,
+                kind=records.REVOKE,
                 by=by,
                 reason=reason,
                 at=self._clock(),
@@ -95,29 +95,42 @@ class Revoker:
                 source=source.as_dict(),
                 memories=sorted(doomed),
             )
-            report.append(self._report(incident, scope, weakened, sessions, pending, done, dry_run=dry_run))
+            report.append(self._report(incident, scope, apart, weakened, sessions, pending, done, dry_run=dry_run))
         return report[0]
 
-    @contextmanager
-    def _rehearsing(self, dry_run: bool) -> Iterator[Entry]:
-        try:
-            with self._ledger.writing() as entry:
-                yield entry
-                if dry_run:
-                    raise _Rehearsed
-        except _Rehearsed:
-            pass
+    def _take_apart(self, entry: Entry, source: Source, incident_id: str) -> list[str]:
+        """Take apart what was merged from this source's words and others', so that only its own go."""
+        apart: list[str] = []
+        while merged := self._tracer.merged():
+            concerned = {memory.id for memories in self._concerned(source)[1:] for memory in memories}
+            mixed = [name for name, said in merged.items() if said & concerned and said - concerned]
+            for name in mixed:
+                self._custody.take_apart(entry, name, incident_id)
+            apart += mixed
+            if not mixed:
+                break
+        return apart
 
-    def _scope(self, source: Source) -> _Scope:
+    def _concerned(self, source: Source) -> tuple[Lineage, list[Memory], list[Memory]]:
+        """What came from a source, and what was derived from that, with the graph that says so."""
         lineage = self._tracer.lineage()
         roots = [memory for memory in lineage.memories.values() if source.wrote(memory)]
         seen = observations(self._ledger.all("observations"))
         found = lineage.derived({memory.id for memory in roots}, source.read_in(seen))
-        derived = [lineage.memories[memory_id] for memory_id in found]
+        return lineage, roots, [lineage.memories[memory_id] for memory_id in found]
+
+    def _scope(self, source: Source) -> _Scope:
+        lineage, roots, derived = self._concerned(source)
         doomed = {memory.id for memory in (*roots, *derived)}
+        # What was merged is no longer there itself; it leads to what it became.
+        roots, derived = self._living(roots), self._living(derived)
         kept = [memory for memory in derived if self._is_supported(memory, doomed, lineage)]
         saved = {memory.id for memory in kept}
-        return _Scope(roots, [memory for memory in derived if memory.id not in saved], kept)
+        merged = doomed - {memory.id for memory in (*roots, *derived)}
+        return _Scope(roots, [memory for memory in derived if memory.id not in saved], kept, merged)
+
+    def _living(self, memories: Sequence[Memory]) -> list[Memory]:
+        return [memory for memory in memories if self._ledger.get("memories", memory.id) is not None]
 
     def _is_supported(self, memory: Memory, doomed: set[str], lineage: Lineage) -> bool:
         """Whether somebody whose words stay says the same, with at least that standing."""
@@ -158,6 +171,7 @@ class Revoker:
         self,
         incident: Incident,
         scope: _Scope,
+        apart: Sequence[str],
         weakened: Sequence[str],
         sessions: dict[str, list[str]],
         pending: Sequence[TicketRecord],
@@ -172,6 +186,7 @@ class Revoker:
             "memories": [self._line(memory, "root") for memory in scope.roots]
             + [self._line(memory, "derived") for memory in scope.derived],
             "kept": [self._line(memory, "kept") for memory in scope.kept],
+            "taken_apart": list(apart),
             "weakened": list(weakened),
             "sessions": [{"session": name, "how": how} for name, how in sorted(sessions.items())],
             "actions": {"pending": [r.as_dict() for r in pending], "done": [r.as_dict() for r in done]},
@@ -208,6 +223,7 @@ def _sections(data: dict[str, Any]) -> list[Section]:
     return [
         Section("Taken out, to be looked at", columns, lines(data["memories"])),
         Section("Derived, but stated by others too", columns, lines(data["kept"])),
+        Section("Merged from it and from others, taken apart", ("id",), tuple((one,) for one in data["taken_apart"])),
         Section("No longer able to act", ("id",), tuple((one,) for one in data["weakened"])),
         Section(
             "Sessions that were shown some of it",

@@ -47,7 +47,7 @@ class Rewinder:
             removed = [memory_from(sealed) for sealed in plan.remove]
             incident = Incident(
                 id=new_id("inc"),
-                kind="rewind",
+                kind=records.REWIND,
                 by=by,
                 reason=reason,
                 at=self._clock(),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from truekeep.archive import merged_in, now_part_of, version_in
 from truekeep.errors import UnknownId
 from truekeep.exposures import Exposures
 from truekeep.incident.lineage import Lineage
@@ -33,9 +35,21 @@ class Tracer:
         self._tickets = tickets
 
     def lineage(self) -> Lineage:
-        """The graph over everything that is in the keep now; altered rows are left out."""
-        memories = (memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified)
-        return Lineage.of(memories, self._exposures.all())
+        """The graph over everything that is in the keep now, and what was merged into it; altered rows are left out."""
+        memories = [memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified]
+        living = {memory.id for memory in memories}
+        into = merged_in(self._ledger)
+        versions = (version_in(sealed) for sealed in self._ledger.all("history"))
+        merged = [one.memory for one in versions if one and one.into and now_part_of(one.memory.id, into) in living]
+        return Lineage.of([*merged, *memories], self._exposures.all())
+
+    def merged(self) -> dict[str, set[str]]:
+        """By what stands for several memories now, all that were said one by one before any were merged."""
+        into = merged_in(self._ledger)
+        merges, found = set(into.values()), defaultdict[str, set[str]](set)
+        for original in into.keys() - merges:
+            found[now_part_of(original, into)].add(original)
+        return {name: said for name, said in found.items() if self._ledger.get("memories", name) is not None}
 
     def trace(self, memory_id: str) -> Report:
         """Where a memory came from, what came of it, who saw it, and what was decided about it."""

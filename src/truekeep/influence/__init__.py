@@ -18,6 +18,7 @@ from truekeep.influence.corroboration import (
     standing_for,
 )
 from truekeep.influence.credit import Credits, Outcome, credits_of
+from truekeep.influence.duplicates import kinship, standing_in
 from truekeep.influence.marks import hearsay_marks
 from truekeep.influence.may_act import Influence, InfluencePolicy, MemoryFacts, may_act
 from truekeep.influence.outdated import outdated, questions
@@ -48,6 +49,7 @@ __all__ = [
     "corroboration",
     "credits_of",
     "hearsay_marks",
+    "kinship",
     "may_act",
     "may_retire",
     "outdated",
@@ -58,5 +60,6 @@ __all__ = [
     "replaces",
     "same_claim",
     "standing_for",
+    "standing_in",
     "valid_time",
 ]

@@ -1,0 +1,1 @@
+"""Consolidation: what is remembered more than once becomes one memory, and nothing else changes."""
