@@ -18,7 +18,7 @@ CAPABILITIES = frozenset(
 )
 MEMBER_CAPABILITIES = frozenset({"write", "confirm", "delete", "read", "observe"})
 _ENV_PREFIX = "TRUEKEEP_"
-_TABLES = frozenset({"channels", "actions"})
+_TABLES = frozenset({"channels", "actions", "serve"})
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -91,6 +91,8 @@ class Settings:
     hearsay_may_act_by_credit: bool = False
     actions: Mapping[str, Any] = field(default_factory=dict)
     """The ``[actions]`` tables as the operator wrote them; the act boundary reads and checks them."""
+    serve: Mapping[str, Any] = field(default_factory=dict)
+    """The ``[serve]`` table as the operator wrote it; the service reads and checks it."""
     channels: Mapping[str, Channel] = field(default_factory=lambda: default_channels())  # noqa: PLW0108 - defined below
 
     @classmethod
@@ -98,10 +100,12 @@ class Settings:
         """Defaults, then ``config.toml``, then ``TRUEKEEP_*`` variables."""
         values = _from_file(config_dir / "config.toml")
         channels = default_channels() | _channels(values.pop("channels", {}))
-        actions = values.pop("actions", {})
+        actions, serve = values.pop("actions", {}), values.pop("serve", {})
+        if not isinstance(serve, dict):
+            raise ConfigError("[serve] must be a table.")
         values |= _from_environment()
         typed = {name: _typed(name, value) for name, value in values.items()}
-        return replace(cls(), **typed, actions=actions, channels=channels)
+        return replace(cls(), **typed, actions=actions, serve=serve, channels=channels)
 
     def with_policy(self, policy: str) -> Settings:
         """The same settings under another preset."""

@@ -21,6 +21,7 @@ from truekeep.memory_rows import DELETED, FELL, MemoryRows, Vector
 from truekeep.origin import AGENT
 from truekeep.policy import Policy, Ruling, decide
 from truekeep.proofs import Proofs
+from truekeep.requests import Requests
 from truekeep.screens.panel import Screening
 from truekeep.settlement import Settlement
 from truekeep.statements import Statements, claim_in
@@ -96,6 +97,7 @@ class Gate:
         self._panel = panel
         self._policy = policy
         self._clock = clock
+        self._requests = Requests(ledger)
 
     def admit(self, candidate: Candidate) -> Verdict:
         """Decide on one candidate and do what was decided."""
@@ -109,23 +111,29 @@ class Gate:
         mark: str | None = None,
         also: Also | None = None,
         vectors: Vectors | None = None,
+        request: str | None = None,
     ) -> list[Verdict]:
         """Decide on a batch, all or nothing: one rejection, and nothing of it is stored.
 
         ``skip_rejected`` stores the rest instead; ``mark`` is audited with the batch, for whoever resumes a load.
         What ``also`` writes is written with the batch or not at all, and what it raises undoes the batch. ``vectors``
         are the catalogue's, where it has embedded the batch already.
+        A ``request`` that was stored before is answered as it was then.
         """
         judged = self._judge(candidates, vectors)
         refused = [one.ruling.decision is Decision.REJECT for one in judged]
         nothing = any(refused) and not skip_rejected
         with self._ledger.writing() as entry:
+            if request is not None and (before := self._requests.answered(request)) is not None:
+                return before
             verdicts = [
                 self._refuse(entry, one) if nothing or bad else self._carry_out(entry, one)
                 for one, bad in zip(judged, refused, strict=True)
             ]
             if mark is not None:
                 entry.event("batch.marked", mark=mark, count=len(verdicts))
+            if request is not None and not nothing:
+                self._requests.note(entry, request, verdicts)
             if also is not None:
                 also(entry, verdicts)
         return verdicts

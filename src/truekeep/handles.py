@@ -52,6 +52,11 @@ class Handle:
         require(self.__channel, "read")
         return self.__keep.get_memories(**self._within(options))
 
+    def get_memory(self, memory_id: str) -> dict[str, Any]:
+        """One memory, for a channel that may read."""
+        require(self.__channel, "read")
+        return self.__keep.get_memory(memory_id, **self._within({}))
+
     def observe(self, text: str, **fields: Any) -> None:
         """Report what this handle's session took in over this handle's channel."""
         self.__keep.observe(self._session(), self.channel, text, **fields)

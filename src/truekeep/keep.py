@@ -192,15 +192,17 @@ class Keep:
         via: str,
         skip_rejected: bool = False,
         mark: str | None = None,
+        request: str | None = None,
         **shared: Unpack[Fields],
     ) -> list[Verdict]:
         """Put a batch through the gate in one transaction; one rejection, and nothing of it is stored.
 
         ``skip_rejected`` stores the rest instead. ``mark`` is audited in the same transaction, so that a long load
-        can be resumed where it stopped.
+        can be resumed where it stopped. ``request`` names the batch: what was stored under that name before, by
+        whichever process, is answered as it was and not stored again.
         """
         candidates = self._intake.candidates(entries, via=via, **shared)
-        return self._gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark)
+        return self._gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark, request=request)
 
     def remember_batches(
         self, batches: Iterable[tuple[str, Iterable[str | Mapping[str, Any]], str | None]]
@@ -329,10 +331,12 @@ class Keep:
         self._showed(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
-    def get_memory(self, memory_id: str) -> dict[str, Any]:
+    def get_memory(self, memory_id: str, *, session: str | None = None) -> dict[str, Any]:
         """One memory as a dictionary."""
         access = self._exposures.access(memory_id)
-        shown = self._reader.shown(memory_from(self._found(memory_id))).as_dict()
+        found = self._reader.shown(memory_from(self._found(memory_id)), whom=self._whom(session))
+        self._showed(session, [] if found.blocked else [found.memory], "get")
+        shown = found.as_dict()
         return shown | {"accessed": access.times, "accessed_at": utc_text(access.last) if access.last else None}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:

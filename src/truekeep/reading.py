@@ -72,7 +72,7 @@ class Shown:
     def as_dict(self) -> dict[str, Any]:
         """The entry of a listing."""
         memory = self.memory
-        origin = {name: _safe(value) for name, value in memory.origin.as_dict().items() if name != "quote"}
+        origin = {name: sanitised_json(value) for name, value in memory.origin.as_dict().items() if name != "quote"}
         return {
             "id": memory.id,
             "content": self.text,
@@ -92,7 +92,7 @@ class Shown:
             "kind": memory.kind,
             "topics": [] if self.blocked else [fence.one_line(word) for word in memory.topics],
             "entities": [] if self.blocked else [fence.one_line(word) for word in memory.entities],
-            "metadata": {} if self.blocked else _safe(memory.metadata),
+            "metadata": {} if self.blocked else sanitised_json(memory.metadata),
             "version": memory.version,
             "origin": origin if memory.verified else {"channel": "unknown"},
         }
@@ -226,12 +226,12 @@ def _text(moment: datetime | None) -> str | None:
     return utc_text(moment) if moment else None
 
 
-def _safe(value: Any) -> Any:
-    """Nested JSON with every string sanitised, keys included."""
+def sanitised_json(value: Any) -> Any:
+    """Nested JSON with every string on one line and sanitised, keys included."""
     if isinstance(value, str):
         return fence.one_line(value)
     if isinstance(value, Mapping):
-        return {fence.one_line(str(key)): _safe(entry) for key, entry in value.items()}
+        return {fence.one_line(str(key)): sanitised_json(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_safe(entry) for entry in value]
+        return [sanitised_json(entry) for entry in value]
     return value

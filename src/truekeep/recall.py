@@ -49,6 +49,8 @@ class Filters:
     until: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """Names and the values they must have. Whoever wrote the memory wrote them: they narrow, they prove nothing."""
+    where: Callable[[Memory], bool] | None = None
+    """Any further limit; it is asked last."""
 
     def admit(self, memory: Memory) -> bool:
         """Whether the memory is within all limits."""
@@ -60,6 +62,7 @@ class Filters:
             and (self.since is None or memory.as_of >= self.since)
             and (self.until is None or memory.as_of < self.until)
             and all(memory.metadata.get(name) == value for name, value in self.metadata.items())
+            and (self.where is None or self.where(memory))
         )
 
 

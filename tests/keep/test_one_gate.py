@@ -68,7 +68,10 @@ NOT_WRITERS = {
         "recall", "reindex", "review", "session", "snapshot",
         "history", "weigh",
     },
-    "Handle": {"check_action", "confirm", "delete_memory", "get_memories", "observe", "recall", "redeem", "snapshot"},
+    "Handle": {
+        "check_action", "confirm", "delete_memory", "get_memories", "get_memory", "observe", "recall", "redeem",
+        "snapshot",
+    },
     "Session": {"bind", "check_action", "get_memories", "observe", "recall", "redeem", "snapshot"},
     "Review": {"approve", "lift", "list", "reject", "show"},
 }  # fmt: skip

@@ -37,6 +37,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
     "redteam": ("redteam:redteam", "Attack the defences, and measure them on your own texts."),
+    "serve": ("serve:serve", "Serve REST and MCP over HTTP, on this machine by default."),
+    "config": ("config:config", "Show the settings that count, without secrets."),
     "tokens": ("tokens:tokens", "Add, list and revoke the tokens of the service's callers."),
     "mcp": ("mcp:mcp", "Serve a keep to a desktop agent over MCP."),
     "keys": ("keys:keys", "Show and rotate keys."),

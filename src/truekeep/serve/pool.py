@@ -56,7 +56,7 @@ class Pool:
         self._home = home
         self.paths = Paths.resolve(home)
         self.settings = settings or Settings.load(self.paths.config)
-        self._size = size
+        self.size = size
         self._embedder = embedder
         self._lock = threading.Lock()
         self._places: OrderedDict[str, _Place] = OrderedDict()
@@ -83,6 +83,11 @@ class Pool:
             yield self._opened(name, place)
         finally:
             self._give_back(place)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still takes callers."""
+        return not self._closed
 
     def exists(self, name: str) -> bool:
         """Whether there is such a keep."""
@@ -129,7 +134,7 @@ class Pool:
     def _make_room(self) -> list[_Place]:
         """Take the keeps that were idle longest out of the pool, so that one more fits."""
         out: list[_Place] = []
-        surplus = len(self._places) + 1 - self._size
+        surplus = len(self._places) + 1 - self.size
         for name in [name for name, place in self._places.items() if not place.users][: max(0, surplus)]:
             out.append(self._places.pop(name))
         if len(out) < surplus:

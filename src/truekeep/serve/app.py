@@ -1,0 +1,120 @@
+"""The application: resources behind the edge, over one pool of keeps, with one way to refuse."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from truekeep import __version__
+from truekeep.config import Settings
+from truekeep.errors import TruekeepError
+from truekeep.serve.auth import Authenticator
+from truekeep.serve.chores import Chores
+from truekeep.serve.edge import Edge
+from truekeep.serve.limits import Buckets
+from truekeep.serve.logs import LOGGER
+from truekeep.serve.metrics import Metrics
+from truekeep.serve.pool import Pool
+from truekeep.serve.problem import problem, problem_of
+from truekeep.serve.rest import ROUTERS
+from truekeep.serve.rest.openapi import describe
+from truekeep.serve.service import Service
+from truekeep.serve.settings import ServeSettings
+from truekeep.serve.tokens import Tokens
+
+_log = logging.getLogger(LOGGER)
+_WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method", "Not with this method.")}
+
+
+def create_app(
+    home: str | Path | None = None,
+    settings: Settings | None = None,
+    serve: ServeSettings | None = None,
+) -> Edge:
+    """The whole service as an ASGI application; it opens keeps as they are asked for, and closes them at the end."""
+    pool = Pool(home, settings=settings)
+    chosen = serve or ServeSettings.load(pool.settings.serve)
+    pool.size = max(chosen.keeps, chosen.threads + 2)
+    metrics, tokens = Metrics(), Tokens(pool.paths.keys)
+    service = Service(
+        pool=pool,
+        authenticator=Authenticator(tokens, chosen),
+        buckets=Buckets(chosen.requests_per_second / max(1, chosen.workers), chosen.burst),
+        metrics=metrics,
+        settings=chosen,
+    )
+    app = FastAPI(
+        title="truekeep",
+        version=__version__,
+        lifespan=_lifespan(service),
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    for router in ROUTERS:
+        app.include_router(router)
+    _answer_errors(app)
+    describe(app)
+    if find_spec("truekeep.serve.mcp_http") is not None:
+        from truekeep.serve import mcp_http  # type: ignore[attr-defined,unused-ignore]  # noqa: PLC0415
+
+        mcp_http.mount(app, service)
+    return Edge(app, chosen, metrics)
+
+
+def from_environment() -> Edge:
+    """The application of a worker process, which inherits its settings as variables."""
+    from truekeep.serve.logs import configure  # noqa: PLC0415 - the parent process has its own
+
+    configure()
+    return create_app()
+
+
+def _lifespan(service: Service) -> Any:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = max(1, service.settings.threads)
+        chores = Chores(service.pool, service.settings.chore_seconds)
+        chores.start()
+        try:
+            yield
+        finally:
+            # Requests are over by now; what is acknowledged is on the disk, so closing loses nothing.
+            await anyio.to_thread.run_sync(chores.stop)
+            await anyio.to_thread.run_sync(service.pool.close)
+
+    return lifespan
+
+
+def _answer_errors(app: FastAPI) -> None:
+    @app.exception_handler(TruekeepError)
+    async def ours(_: Request, error: TruekeepError) -> Response:
+        return problem_of(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        # Where and what kind, never what was sent.
+        wrong = [{"where": [str(part) for part in one["loc"]], "kind": one["type"]} for one in error.errors()[:20]]
+        first = ".".join(wrong[0]["where"])[:200] if wrong else "the request"
+        first = "".join(mark if mark.isprintable() else "?" for mark in first)
+        return problem(422, "invalid_body", f"The request is not valid at {first}.", errors=wrong)
+
+    @app.exception_handler(HTTPException)
+    async def other(_: Request, error: HTTPException) -> Response:
+        code, detail = _WORDS.get(error.status_code, ("invalid_request", "The request cannot be read."))
+        return problem(error.status_code, code, detail, headers=error.headers)
+
+    @app.exception_handler(Exception)
+    async def unforeseen(_: Request, error: Exception) -> Response:
+        return problem(500, "internal_error", "Something went wrong here.", hint=type(error).__name__)

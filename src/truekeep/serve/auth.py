@@ -1,0 +1,70 @@
+"""Authentication: the Authorization header, and nothing else, becomes an identity."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from truekeep.errors import NotAuthenticated
+from truekeep.serve.identity import Identity
+from truekeep.serve.settings import ServeSettings
+from truekeep.serve.tokens import Tokens
+
+_CAP = 10_000
+_LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+
+class Authenticator:
+    """Knows the callers of one home: by its tokens, and by the tokens of an issuer if one is set up."""
+
+    def __init__(self, tokens: Tokens, settings: ServeSettings) -> None:
+        self._tokens = tokens
+        self._issuer = None
+        self._anonymous = None
+        if settings.jwt_issuer or settings.jwt_keys:
+            from truekeep.serve.jwt import Issuer  # noqa: PLC0415 - only where it is set up
+
+            self._issuer = Issuer(settings)
+        if settings.unsafe_no_auth:
+            self._anonymous = Identity(
+                "anonymous", settings.unsafe_no_auth, "agent", frozenset({"read", "write"}), "anonymous"
+            )
+
+    def identify(self, headers: Mapping[str, str]) -> Identity:
+        """Who sends a request with these headers."""
+        given = headers.get("authorization")
+        if given is None:
+            return self._nobody(headers)
+        presented = _presented(given)
+        if self._issuer is not None and presented.count(".") == 2:
+            return self._issuer.identify(presented)
+        return self._tokens.identify(presented)
+
+    def check(self) -> None:
+        """Raise if the tokens cannot be read."""
+        self._tokens.list()
+
+    def _nobody(self, headers: Mapping[str, str]) -> Identity:
+        # A web page must not become the agent by sending a visitor's browser here, under whatever host name.
+        is_local = headers.get("host", "").rpartition(":")[0] in _LOCAL or headers.get("host") in _LOCAL
+        if self._anonymous is None or not is_local or "origin" in headers:
+            raise NotAuthenticated("The request carries no token.")
+        return self._anonymous
+
+
+def _presented(header: str) -> str:
+    """The token of a header: after ``Bearer``, or as the password of ``Basic``."""
+    scheme, _, rest = header.partition(" ")
+    if len(header) > _CAP or not header.isascii():
+        raise NotAuthenticated("The Authorization header cannot be used.", code="invalid_token")
+    if scheme.casefold() == "bearer":
+        return rest.strip()
+    if scheme.casefold() == "basic":
+        try:
+            decoded = base64.b64decode(rest.strip(), validate=True).decode("ascii")
+        except (binascii.Error, ValueError):
+            raise NotAuthenticated("The Authorization header cannot be used.", code="invalid_token") from None
+        name, _, password = decoded.partition(":")
+        return password or name
+    raise NotAuthenticated("The Authorization header cannot be used.", code="invalid_token")

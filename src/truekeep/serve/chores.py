@@ -1,0 +1,112 @@
+"""Chores: the background work of all keeps of a home, by one thread of one process, and picked up after a restart.
+
+What is due is written down in the keeps themselves. A restart therefore loses nothing: the round that looks at every
+keep finds it again. Keeps that are open are looked at every few seconds, all others little by little.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from truekeep.errors import TruekeepError
+from truekeep.keep import Keep
+from truekeep.serve.logs import LOGGER
+from truekeep.serve.pool import Pool
+
+_log = logging.getLogger(LOGGER)
+_OTHERS_A_ROUND = 8
+_ALL_SECONDS = 3_600.0
+"""How often every keep is looked at, also one that nobody has used."""
+
+
+def tidy(keep: Keep) -> None:
+    """What is due in one keep: sessions to distil, sessions whose time is over."""
+    keep.extraction.run()
+    keep.working.sweep()
+
+
+class Chores:
+    """The thread. Of several workers one does the chores; when it ends, the next takes them over."""
+
+    def __init__(self, pool: Pool, every: float, work: Callable[[Keep], None] = tidy) -> None:
+        self._pool = pool
+        self._every = every
+        self._work = work
+        self._over = threading.Event()
+        self._waiting: dict[str, None] = {}
+        """Keeps that are closed and to be looked at, in order."""
+        self._were_open: set[str] = set()
+        self._all_due = 0.0
+        self._lock_file: int | None = None
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin, unless somebody else is to do it."""
+        if self._every > 0:
+            self._thread = threading.Thread(target=self._loop, name="truekeep-chores", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is being done now."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join(10.0)
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+            self._lock_file = None
+
+    def round(self) -> int:
+        """Look at every open keep and at a few of the others; how many were looked at."""
+        open_now = self._pool.open_names()
+        if time.monotonic() >= self._all_due:
+            self._all_due = time.monotonic() + _ALL_SECONDS
+            self._waiting |= dict.fromkeys(self._pool.names())
+        # One that was closed to make room may have something that was not due yet.
+        self._waiting |= dict.fromkeys(self._were_open.difference(open_now))
+        self._were_open = set(open_now)
+        others = [name for name in self._waiting if name not in self._were_open][:_OTHERS_A_ROUND]
+        due = [*open_now, *others]
+        for name in due:
+            self._waiting.pop(name, None)
+        for name in due:
+            if self._over.is_set():
+                break
+            self._look_at(name)
+        return len(due)
+
+    def _look_at(self, name: str) -> None:
+        try:
+            with self._pool.borrow(name) as keep:
+                self._work(keep)
+        except TruekeepError as error:
+            _log.warning("chore failed", extra={"code": error.code})
+        except Exception as error:
+            _log.warning("chore failed", extra={"error": type(error).__name__})
+
+    def _loop(self) -> None:
+        while not self._over.wait(self._every):
+            if self._is_mine():
+                self.round()
+
+    def _is_mine(self) -> bool:
+        if self._lock_file is not None:
+            return True
+        path: Path = self._pool.paths.data / ".chores.lock"
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            return False
+        self._lock_file = handle
+        return True

@@ -1,0 +1,34 @@
+"""REST: one router a resource. Paths and bodies of memory resources are those of the Agent Memory Server."""
+
+from truekeep.serve.rest import (
+    actions,
+    audit,
+    channels,
+    health,
+    incidents,
+    long_term,
+    prompt,
+    review,
+    scan,
+    search,
+    sessions,
+    upkeep,
+    working,
+)
+
+ROUTERS = (
+    health.router,
+    search.router,
+    upkeep.router,
+    long_term.router,
+    working.router,
+    prompt.router,
+    sessions.router,
+    scan.router,
+    actions.router,
+    review.router,
+    audit.router,
+    incidents.router,
+    channels.router,
+)
+"""In the order in which they are asked, so that fixed paths go before those with an id in them."""

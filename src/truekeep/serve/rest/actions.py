@@ -1,0 +1,126 @@
+"""The act boundary and its outcomes: judge a call, confirm or redeem its ticket, credit a run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from truekeep.serve.rest.models import Ack, Body, Name
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.service import Caller
+
+router = APIRouter(prefix="/v1", tags=["actions"], responses=refusals())
+
+
+class Action(Body):
+    """A call that the agent wants to make."""
+
+    session: Name
+    name: Name
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    run: Name | None = None
+
+
+class Traced(BaseModel):
+    """Where one argument came from."""
+
+    path: str
+    memory: str | None
+    model_config = {"extra": "allow"}
+
+
+class Answer(BaseModel):
+    """Whether it may."""
+
+    decision: Literal["allow", "confirm", "deny"]
+    code: str
+    reasons: list[str]
+    ticket: str | None
+    consequential: bool
+    arguments: list[Traced]
+
+
+class Redeemed(Body):
+    """The call that a ticket is used up for."""
+
+    name: Name
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class Credit(Body):
+    """How a run ended."""
+
+    run: Name
+    outcome: Literal["good", "bad"]
+
+
+class Credited(BaseModel):
+    """The memories it counts for."""
+
+    run: str
+    outcome: str
+    memories: list[str]
+
+
+@router.post("/check-action", response_model=Answer)
+def check_action(body: Action, call: Caller) -> Response:
+    """May the agent make this call? Decided by where each value in it came from."""
+
+    def do() -> Response:
+        with call.lease("read", session=body.session) as lease:
+            answer = lease.handle.check_action(body.name, body.arguments, run=body.run)
+        return JSONResponse(answer.as_dict())
+
+    return call.once(do)
+
+
+@router.post("/tickets/{ticket}/redeem", response_model=Ack)
+def redeem(ticket: str, body: Redeemed, call: Caller) -> Response:
+    """Use a ticket up for just this call."""
+
+    def do() -> Response:
+        with call.lease("read") as lease:
+            call.require_channel(lease, "read")
+            lease.handle.redeem(ticket, body.name, body.arguments)
+        return JSONResponse({"status": "ok"})
+
+    return call.once(do)
+
+
+@router.post("/tickets/{ticket}/confirm", response_model=Ack)
+def confirm(ticket: str, call: Caller) -> Response:
+    """The owner confirms a call that waits; only the owner's channel can."""
+
+    def do() -> Response:
+        with call.lease("write") as lease:
+            lease.handle.confirm(ticket)
+        return JSONResponse({"status": "ok"})
+
+    return call.once(do)
+
+
+@router.post("/tickets/{ticket}/decline", response_model=Ack)
+def decline(ticket: str, call: Caller) -> Response:
+    """The owner turns a call down."""
+
+    def do() -> Response:
+        with call.lease("write") as lease:
+            lease.keep.actions.decline(ticket, via=call.identity.channel)
+        return JSONResponse({"status": "ok"})
+
+    return call.once(do)
+
+
+@router.post("/credit", status_code=201, response_model=Credited)
+def credit(body: Credit, call: Caller) -> Response:
+    """Say how a run ended, over a channel that may credit."""
+
+    def do() -> Response:
+        with call.lease("credit") as lease:
+            done = lease.keep.credit(body.run, body.outcome, via=call.identity.channel)
+        return JSONResponse(done, 201)
+
+    return call.once(do)

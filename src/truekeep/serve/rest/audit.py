@@ -1,0 +1,89 @@
+"""The audit log over REST: events in order, and whether the store is what they left behind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel
+
+from truekeep.errors import InvalidRequest
+from truekeep.reading import sanitised_json
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.paging import cursor_of, next_link, place_of
+from truekeep.serve.service import Caller
+from truekeep.types import utc_text
+
+router = APIRouter(prefix="/v1/audit", tags=["audit"], responses=refusals())
+
+
+class Event(BaseModel):
+    """One entry of the log."""
+
+    seq: int
+    at: str
+    kind: str
+    body: dict[str, Any]
+    hash: str
+
+
+class Events(BaseModel):
+    """A page of them."""
+
+    events: list[Event]
+    next_cursor: str | None = None
+
+
+class Verified(BaseModel):
+    """What a verification of the whole keep found."""
+
+    ok: bool
+    events: int
+    rows: int
+    problems: list[str]
+    unverified: list[str]
+
+
+@router.get("", response_model=Events)
+@router.get("/", include_in_schema=False)
+def events(
+    request: Request,
+    call: Caller,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Events in order, oldest first."""
+    after = place_of(cursor) if cursor is not None else 0
+    if not isinstance(after, int) or not 0 <= after < 1 << 60:
+        raise InvalidRequest("The cursor cannot be used.", code="invalid_cursor")
+    with call.lease("admin") as lease:
+        listed = lease.keep.audit.events(after=after, limit=limit)
+    on = cursor_of(listed[-1].seq) if len(listed) == limit else None
+    shown = [
+        {
+            "seq": one.seq,
+            "at": utc_text(one.at),
+            "kind": one.kind,
+            "body": sanitised_json(dict(one.body)),
+            "hash": one.hash,
+        }
+        for one in listed
+    ]
+    return JSONResponse({"events": shown, "next_cursor": on}, headers=next_link(request, on))
+
+
+@router.get("/verify", response_model=Verified)
+def verify(call: Caller) -> Response:
+    """Check every row and every event again, from the beginning."""
+    with call.lease("admin") as lease:
+        found = lease.keep.audit.verify()
+    return JSONResponse(
+        {
+            "ok": found.ok,
+            "events": found.events,
+            "rows": found.rows,
+            "problems": list(found.problems),
+            "unverified": list(found.unverified),
+        }
+    )

@@ -1,0 +1,61 @@
+"""Health: whether the service answers, whether it can do its work, and its metrics."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from pydantic import BaseModel
+
+from truekeep import __version__
+from truekeep.errors import TruekeepError
+from truekeep.serve.metrics import MEDIA_TYPE
+from truekeep.serve.problem import problem
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.service import Caller, Service
+
+router = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    """The service answers."""
+
+    now: float
+    status: Literal["ok"]
+    version: str
+
+
+@router.get("/v1/health", response_model=Health)
+async def health() -> Response:
+    """Whether the service answers at all."""
+    return JSONResponse({"now": time.time(), "status": "ok", "version": __version__})
+
+
+@router.get("/v1/health/ready", response_model=Health, responses=refusals())
+def ready(request: Request) -> Response:
+    """Whether it can do its work: the data directory can be written and the tokens can be read."""
+    service: Service = request.app.state.service
+    try:
+        service.authenticator.check()
+        usable = service.pool.is_open and _can_write(str(service.pool.paths.data))
+    except TruekeepError:
+        usable = False
+    if not usable:
+        return problem(503, "not_ready", "The service cannot do its work now.", hint="Run 'truekeep doctor'.")
+    return JSONResponse({"now": time.time(), "status": "ok", "version": __version__})
+
+
+@router.get("/metrics", responses=refusals() | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
+async def metrics(call: Caller) -> Response:
+    """What this worker did, in Prometheus' text format."""
+    call.identity.require("admin")
+    return PlainTextResponse(call.service.metrics.text(), media_type=MEDIA_TYPE)
+
+
+def _can_write(directory: str) -> bool:
+    while not os.path.isdir(directory) and directory != os.path.dirname(directory):  # noqa: PTH112, PTH120
+        directory = os.path.dirname(directory)  # noqa: PTH120
+    return os.access(directory, os.W_OK)

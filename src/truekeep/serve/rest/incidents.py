@@ -1,0 +1,136 @@
+"""Incidents: where a memory came from and whom it reached, and taking back what should never have come in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from truekeep.reading import sanitised_json
+from truekeep.serve.rest.long_term import own_id
+from truekeep.serve.rest.models import Body, Moment, Name
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.review import reviewer
+from truekeep.serve.service import Caller
+from truekeep.types import utc_text
+
+router = APIRouter(prefix="/v1", tags=["incidents"], responses=refusals())
+
+
+class ReportOut(BaseModel):
+    """What was found or done."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ExposuresOut(BaseModel):
+    """Which sessions were shown a memory, and which actions it was matched in."""
+
+    exposures: list[dict[str, Any]]
+
+
+class IncidentList(BaseModel):
+    """Every revocation and rewind."""
+
+    incidents: list[dict[str, Any]]
+
+
+class Revoke(Body):
+    """A source to take back, with everything derived from it. Without ``dry_run: false`` nothing is done."""
+
+    principal: str | None = Field(default=None, max_length=500)
+    channel: Name | None = None
+    session: Name | None = None
+    prompt: Name | None = None
+    since: Moment | None = None
+    dry_run: bool = True
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+class Rewind(Body):
+    """A moment, or an audit event's number, to go back to. Without ``dry_run: false`` nothing is done."""
+
+    to: Moment | int
+    dry_run: bool = True
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+class Undo(Body):
+    """A revocation or a rewind to take back."""
+
+    incident: Name
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+@router.get("/incidents", response_model=IncidentList)
+def incidents(call: Caller) -> Response:
+    """Every revocation and rewind, oldest first."""
+    with call.lease("admin") as lease:
+        listed = lease.keep.incidents()
+    shown = [
+        {"id": one.id, "kind": one.kind, "by": one.by, "at": utc_text(one.at), "undone_by": one.undone_by}
+        for one in listed
+    ]
+    return JSONResponse({"incidents": sanitised_json(shown)})
+
+
+@router.get("/trace/{memory_id}", response_model=ReportOut)
+def trace(memory_id: str, call: Caller) -> Response:
+    """Where a memory came from, what came of it, who saw it, and what was decided about it."""
+    with call.lease("admin") as lease:
+        report = lease.keep.trace(own_id(lease, call, memory_id)).as_dict()
+    return JSONResponse(sanitised_json(report))
+
+
+@router.get("/exposures/{memory_id}", response_model=ExposuresOut)
+def exposures(memory_id: str, call: Caller) -> Response:
+    """Which sessions were shown a memory, and which actions it was matched in."""
+    with call.lease("admin") as lease:
+        found = lease.keep.exposures(own_id(lease, call, memory_id))
+    return JSONResponse({"exposures": sanitised_json(found)})
+
+
+@router.get("/blame/{run}", response_model=ReportOut)
+def blame(run: str, call: Caller) -> Response:
+    """From a run's actions back to the memories in them."""
+    with call.lease("admin") as lease:
+        report = lease.keep.blame(run).as_dict()
+    return JSONResponse(sanitised_json(report))
+
+
+@router.post("/revoke", response_model=ReportOut)
+def revoke(body: Revoke, call: Caller) -> Response:
+    """Take back what came from a source; first a dry run, which only says what that does."""
+
+    def do() -> Response:
+        with call.lease("admin") as lease:
+            report = lease.keep.revoke(**body.model_dump(), by=reviewer(call)).as_dict()
+        return JSONResponse(sanitised_json(report))
+
+    return call.once(do)
+
+
+@router.post("/rewind", response_model=ReportOut)
+def rewind(body: Rewind, call: Caller) -> Response:
+    """Put the memories back to what they were; first a dry run."""
+
+    def do() -> Response:
+        with call.lease("admin") as lease:
+            done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=reviewer(call), reason=body.reason)
+        return JSONResponse(sanitised_json(done.as_dict()))
+
+    return call.once(do)
+
+
+@router.post("/undo", response_model=ReportOut)
+def undo(body: Undo, call: Caller) -> Response:
+    """Take a revocation or a rewind back."""
+
+    def do() -> Response:
+        with call.lease("admin") as lease:
+            done = lease.keep.undo(body.incident, by=reviewer(call), reason=body.reason)
+        return JSONResponse({"incident": done.id, "kind": done.kind, "undone_by": done.undone_by})
+
+    return call.once(do)

@@ -1,0 +1,120 @@
+"""The memory prompt: a session's messages and the memories that answer a query, ready for a model.
+
+Memories come as background data inside the fence, in a message of the user's. There is no system message, whatever
+roles were sent: nothing that is remembered speaks with the operator's authority.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from truekeep import fence
+from truekeep.extract.conversation import Message
+from truekeep.origin import AGENT
+from truekeep.serve.pool import Lease
+from truekeep.serve.rest.models import Body, Hit, Name
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.records import hit_of
+from truekeep.serve.rest.search import Search, recalled
+from truekeep.serve.rest.talk import is_owners
+from truekeep.serve.service import Caller
+from truekeep.types import Recalled
+
+router = APIRouter(tags=["memory prompt"], responses=refusals())
+
+
+class SessionIn(Body):
+    """The session whose messages go before the query."""
+
+    session_id: Name
+    user_id: Name | None = None
+    namespace: Name | None = None
+    model_name: Name | None = None
+    context_window_max: int | None = Field(default=None, ge=1, le=10_000_000)
+
+
+class PromptIn(Body):
+    """A query, perhaps in a session, perhaps with a search for memories."""
+
+    query: str = Field(max_length=10_000)
+    session: SessionIn | None = None
+    long_term_search: Search | bool | None = None
+
+
+class TextContent(BaseModel):
+    """The words of a message."""
+
+    type: str = "text"
+    text: str
+
+
+class PromptMessage(BaseModel):
+    """One message; its role is ``user`` or ``assistant``."""
+
+    role: str
+    content: TextContent
+
+
+class PromptOut(BaseModel):
+    """The messages, and the memories behind them."""
+
+    messages: list[PromptMessage]
+    long_term_memories: list[Hit]
+
+
+@router.post("/v1/memory/prompt", response_model=PromptOut)
+def memory_prompt(body: PromptIn, call: Caller, optimize_query: Annotated[bool, Query()] = False) -> Response:
+    """What to put before a model: the session so far, what is remembered about the query, and the query."""
+    del optimize_query
+    session = body.session.session_id if body.session else None
+    with call.lease("read", session=session) as lease:
+        call.require_channel(lease, "read")
+        said = _said(lease, session) if session else []
+        hits = _hits(lease, body)
+    remembered = [_message("user", _fenced(hits))] if hits else []
+    messages = [*said, *remembered, _message("user", body.query)]
+    return JSONResponse({"messages": messages, "long_term_memories": [hit_of(hit) for hit in hits]})
+
+
+def _hits(lease: Lease, body: PromptIn) -> list[Recalled]:
+    wish = body.long_term_search
+    if wish is None or wish is False or not body.query.strip():
+        return []
+    search = (wish if isinstance(wish, Search) else Search()).model_copy(update={"text": body.query})
+    return list(recalled(lease, search))[search.offset : search.offset + search.limit]
+
+
+def _fenced(hits: list[Recalled]) -> str:
+    lines = [fence.line(hit.text, as_of=hit.as_of, origin=_origin(hit), may_act=hit.may_act) for hit in hits]
+    return fence.fenced(lines)
+
+
+def _origin(hit: Recalled) -> str:
+    origin = hit.memory.origin
+    return f"{origin.channel} {origin.principal}" if origin.principal else origin.channel
+
+
+def _said(lease: Lease, session: str) -> list[dict[str, Any]]:
+    window = lease.keep.working.window(session)
+    found = lease.keep.working.get(session)
+    context = "\n".join(part for part in (found.context if found else "", window.summary) if part)
+    before = [_message("user", fence.fenced([fence.one_line(context)]))] if context else []
+    return before + [_turn(lease, message) for message in window.messages]
+
+
+def _turn(lease: Lease, message: Message) -> dict[str, Any]:
+    """A message of the conversation. What was merely read is inside the fence, as memories are."""
+    if message.channel == AGENT:
+        return _message("user" if message.role == "user" else "assistant", fence.sanitised(message.text))
+    if is_owners(lease, message.channel):
+        return _message("user", fence.sanitised(message.text))
+    line = fence.line(message.text, as_of=message.at, origin=message.channel, may_act=False)
+    return _message("user", fence.fenced([line]))
+
+
+def _message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": {"type": "text", "text": text}}

@@ -1,0 +1,156 @@
+"""Review: what waits for a person, and what they decide. A decision names the version that was looked at."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from truekeep.errors import InvalidRequest
+from truekeep.review import item_as_dict
+from truekeep.serve.pool import Lease
+from truekeep.serve.rest.models import Body, Finding, Moment, VerdictOut
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.paging import cursor_of, next_link, place_of
+from truekeep.serve.service import Call, Caller
+
+router = APIRouter(prefix="/v1/review", tags=["review"], responses=refusals())
+State = Literal["open", "approved", "rejected", "expired", "lifted"]
+
+
+class Item(BaseModel):
+    """Something that waits for a person, or waited."""
+
+    id: str
+    kind: str
+    state: State
+    content: str
+    code: str
+    reason: str
+    findings: list[Finding]
+    etag: str
+    model_config = ConfigDict(extra="allow")
+
+
+class Items(BaseModel):
+    """A page of them."""
+
+    items: list[Item]
+    next_cursor: str | None = None
+
+
+class Approve(Body):
+    """Let it in, perhaps within limits."""
+
+    reason: str = Field(min_length=1, max_length=2_000)
+    until: Moment | None = None
+    inform_only: bool = False
+    purpose: str | None = Field(default=None, max_length=200)
+
+
+class Reject(Body):
+    """Turn it down for good."""
+
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+@router.get("", response_model=Items)
+@router.get("/", include_in_schema=False)
+def list_items(
+    request: Request,
+    call: Caller,
+    state: Annotated[State | Literal["all"], Query()] = "open",
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Items in a state, oldest first."""
+    after = place_of(cursor) if cursor is not None else None
+    with call.lease("review") as lease:
+        call.require_channel(lease, "review")
+        listed = lease.keep.review.list(None if state == "all" else state)
+    ids = [item.id for item in listed]
+    start = ids.index(after) + 1 if isinstance(after, str) and after in ids else 0
+    page = listed[start : start + limit]
+    on = cursor_of(page[-1].id) if start + limit < len(listed) else None
+    items = [_tagged(item_as_dict(item)) for item in page]
+    return JSONResponse({"items": items, "next_cursor": on}, headers=next_link(request, on))
+
+
+@router.get("/{item_id}", response_model=Item)
+def read(item_id: str, call: Caller) -> Response:
+    """One item, with the tag that a decision on it must name."""
+    with call.lease("review") as lease:
+        call.require_channel(lease, "review")
+        shown = _tagged(item_as_dict(lease.keep.review.show(item_id)))
+    return JSONResponse(shown, headers={"ETag": f'"{shown["etag"]}"'})
+
+
+@router.post("/{item_id}/approve", response_model=VerdictOut, responses=refusals(412, 428))
+def approve(item_id: str, body: Approve, call: Caller, if_match: Annotated[str | None, Header()] = None) -> Response:
+    """Let an item in. ``If-Match`` names the version that was looked at."""
+
+    def do() -> Response:
+        with _deciding(call, item_id, if_match) as lease:
+            verdict = lease.keep.review.approve(
+                item_id,
+                by=reviewer(call),
+                reason=body.reason,
+                until=body.until,
+                inform_only=body.inform_only,
+                purpose=body.purpose,
+            )
+        return JSONResponse(verdict.as_dict())
+
+    return call.once(do)
+
+
+@router.post("/{item_id}/reject", response_model=VerdictOut, responses=refusals(412, 428))
+def reject(item_id: str, body: Reject, call: Caller, if_match: Annotated[str | None, Header()] = None) -> Response:
+    """Turn an item down; planting its claim again is refused from here on."""
+
+    def do() -> Response:
+        with _deciding(call, item_id, if_match) as lease:
+            lease.keep.review.reject(item_id, by=reviewer(call), reason=body.reason)
+        told = {"success": True, "decision": "accept", "code": "rejected", "status": "ok", "findings": []}
+        return JSONResponse(told | {"reason": "Turned down.", "review_id": item_id})
+
+    return call.once(do)
+
+
+class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
+    """The keep, for a decision on the version that was looked at."""
+
+    def __init__(self, call: Call, item_id: str, tag: str | None) -> None:
+        self._call, self._item_id, self._tag = call, item_id, tag
+        self._lease = call.lease("review")
+
+    def __enter__(self) -> Lease:
+        lease = self._lease.__enter__()
+        try:
+            self._call.require_channel(lease, "review")
+            now = _tagged(item_as_dict(lease.keep.review.show(self._item_id)))["etag"]
+            if self._tag is None:
+                raise InvalidRequest("A decision names what was looked at: send If-Match.", code="etag_missing")
+            if self._tag.strip() != f'"{now}"':
+                raise InvalidRequest("The item is not what was looked at any more.", code="etag_mismatch")
+        except BaseException as error:
+            self._lease.__exit__(type(error), error, error.__traceback__)
+            raise
+        return lease
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._lease.__exit__(*error)
+
+
+def reviewer(call: Call) -> str:
+    """Who decides: the token's holder, never a name in the body."""
+    return call.identity.subject or call.identity.channel.rpartition(":")[2]
+
+
+def _tagged(item: dict[str, Any]) -> dict[str, Any]:
+    content = json.dumps(item, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return item | {"etag": hashlib.sha256(content).hexdigest()[:32]}

@@ -1,0 +1,112 @@
+"""Upkeep of long-term memory: forgetting by age, and merging what says the same."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from truekeep.errors import InvalidRequest, NotAllowed
+from truekeep.serve.pool import Lease
+from truekeep.serve.rest.filters import Limits, OneOf, narrowed
+from truekeep.serve.rest.listed import within
+from truekeep.serve.rest.models import Ack, Body, MemoryType, Name
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.search import accesses
+from truekeep.serve.service import Call, Caller
+from truekeep.types import utc_moment
+
+router = APIRouter(prefix="/v1/long-term-memory", tags=["long-term memory"], responses=refusals())
+
+
+class Policy(Body):
+    """What is to be forgotten: what is too old, what was not shown for too long, and what is over the budget."""
+
+    max_age_days: Annotated[float, Field(gt=0, le=36_500)] | None = None
+    max_inactive_days: Annotated[float, Field(gt=0, le=36_500)] | None = None
+    budget: Annotated[int, Field(ge=0)] | None = None
+    memory_type_allowlist: list[MemoryType] | None = None
+
+
+class Forget(Body):
+    """A forgetting pass; what is pinned stays."""
+
+    policy: Policy
+    pinned_ids: list[Name] = Field(default_factory=list, max_length=1_000)
+
+
+class Forgotten(BaseModel):
+    """What a forgetting pass did, or would do."""
+
+    scanned: int
+    deleted: int
+    deleted_ids: list[str]
+    dry_run: bool
+
+
+@router.post("/forget", response_model=Forgotten)
+def forget(
+    body: Forget,
+    call: Caller,
+    dry_run: bool = False,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    namespace: Annotated[str | None, Query(max_length=200)] = None,
+    user_id: Annotated[str | None, Query(max_length=200)] = None,
+    session_id: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Forget what the policy says; with ``dry_run`` only say what that would be. Only who may delete forgets."""
+    if not any((body.policy.max_age_days, body.policy.max_inactive_days, body.policy.budget is not None)):
+        raise InvalidRequest("The policy forgets nothing.", code="empty_policy", hint="Set an age or a budget.")
+    limits = narrowed(Limits(), namespace=namespace, user_id=user_id, session_id=session_id)
+    if body.policy.memory_type_allowlist is not None:
+        limits = limits.model_copy(update={"memory_type": OneOf(in_=list(body.policy.memory_type_allowlist))})
+    return call.once(lambda: _forget(body, call, limits, limit, dry_run=dry_run))
+
+
+def _forget(body: Forget, call: Call, limits: Limits, limit: int, *, dry_run: bool) -> Response:
+    call.identity.require("delete")
+    with call.lease("read") as lease:
+        call.require_channel(lease, "delete")
+        scanned = within(lease, limits)[:limit]
+        chosen = [one for one in _chosen(lease, scanned, body.policy) if one["id"] not in body.pinned_ids]
+        chosen = [one for one in chosen if one["metadata"].get("client_id") not in body.pinned_ids]
+        ids = [one["id"] for one in chosen]
+        done = ids if dry_run else [one for one in ids if lease.handle.delete_memory(one).accepted]
+    return JSONResponse({"scanned": len(scanned), "deleted": len(done), "deleted_ids": done, "dry_run": dry_run})
+
+
+def _chosen(lease: Lease, listed: list[dict[str, Any]], policy: Policy) -> list[dict[str, Any]]:
+    now, accessed = datetime.now(UTC), accesses(lease)
+
+    def is_over(one: dict[str, Any]) -> bool:
+        made = utc_moment(one["created_at"])
+        if policy.max_age_days is not None and made < now - timedelta(days=policy.max_age_days):
+            return True
+        if policy.max_inactive_days is None:
+            return False
+        return (accessed(one["id"]) or made) < now - timedelta(days=policy.max_inactive_days)
+
+    over = [one for one in listed if is_over(one)]
+    if policy.budget is None:
+        return over
+    kept = [one for one in listed if one not in over]
+    return over + kept[: max(0, len(kept) - policy.budget)]  # the oldest go first
+
+
+@router.post("/compact", response_model=Ack)
+def compact(
+    call: Caller,
+    namespace: Annotated[str | None, Query(max_length=200)] = None,
+    user_id: Annotated[str | None, Query(max_length=200)] = None,
+) -> Response:
+    """Merge what says the same. What is merged never stands higher than the lowest of what it was made from."""
+    del namespace, user_id  # it never crosses from one to another anyway: a keep is one owner's
+    with call.lease("write") as lease:
+        consolidate = getattr(lease.keep, "consolidate", None)
+        if consolidate is None:
+            raise NotAllowed("This version does not merge memories.", code="not_available")
+        consolidate()
+    return JSONResponse({"status": "ok"})

@@ -1,0 +1,97 @@
+"""The server: uvicorn with the house's limits, one process or several, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from truekeep.serve.settings import ServeSettings
+
+_FACTORY = "truekeep.serve.app:from_environment"
+HEADER_SECONDS = "TRUEKEEP_SERVE_HEADER_SECONDS"
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that waits for a request's headers only so long: a client that drips them holds no connection."""
+
+    _waits: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing is waited for any more."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """The next request on the same connection has begun."""
+        super().on_message_begin()
+        self._wait()
+
+    def on_headers_complete(self) -> None:
+        """They are here."""
+        self._stop()
+        super().on_headers_complete()
+
+    def _wait(self) -> None:
+        self._stop()
+        self._waits = self.loop.call_later(float(os.environ.get(HEADER_SECONDS, "10")), self._give_up)
+
+    def _stop(self) -> None:
+        if self._waits is not None:
+            self._waits.cancel()
+            self._waits = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+def run(settings: ServeSettings, home: str | Path | None) -> None:
+    """Serve until a signal says stop; what is under way then is finished first."""
+    settings.require_safe()
+    _raise_file_limit()
+    os.environ.update(settings.as_environment())
+    if home is not None:
+        os.environ["TRUEKEEP_HOME"] = str(home)
+    uvicorn.run(_FACTORY, **options(settings), workers=settings.workers if settings.workers > 1 else None)
+
+
+def options(settings: ServeSettings) -> dict[str, Any]:
+    """What uvicorn is told."""
+    return {
+        "factory": True,
+        "host": settings.host,
+        "port": settings.port,
+        "http": PatientProtocol,
+        "ws": "none",
+        "lifespan": "on",
+        "access_log": False,
+        "log_config": None,
+        "server_header": False,
+        "proxy_headers": False,
+        "limit_concurrency": settings.connections,
+        "timeout_keep_alive": max(1, int(settings.header_seconds)),
+        "timeout_graceful_shutdown": max(1, int(settings.drain_seconds)),
+        "ssl_certfile": settings.tls_certificate or None,
+        "ssl_keyfile": settings.tls_key or None,
+    }
+
+
+def _raise_file_limit() -> None:
+    """Every open keep takes a few files and every connection one; use what the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    if soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -1,0 +1,107 @@
+"""The service's shared parts, and one authenticated call: who asks, in which keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.responses import Response
+
+from truekeep.errors import NotAllowed, NotAuthenticated, UnknownChannel
+from truekeep.origin import require
+from truekeep.serve.aliases import AliasBook
+from truekeep.serve.auth import Authenticator
+from truekeep.serve.edge import IDENTITY, KEEP
+from truekeep.serve.identity import Identity
+from truekeep.serve.limits import Buckets
+from truekeep.serve.metrics import Metrics
+from truekeep.serve.pool import Lease, Pool
+from truekeep.serve.replays import Attempt, Replays, digest
+from truekeep.serve.settings import ServeSettings
+
+KEEP_HEADER = "truekeep-keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What all requests of one worker share."""
+
+    pool: Pool
+    authenticator: Authenticator
+    buckets: Buckets
+    metrics: Metrics
+    settings: ServeSettings
+    replays: Replays = field(default_factory=Replays)
+    aliases: AliasBook = field(default_factory=AliasBook)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One authenticated request. Its identity came from its token alone."""
+
+    service: Service
+    identity: Identity
+    keep_name: str | None
+    attempt: Attempt | None = None
+    """What the client calls this request, should it have to send it again."""
+
+    def once(self, do: Callable[[], Response]) -> Response:
+        """Answer a request that is sent again as it was answered before."""
+        return self.service.replays.once(self.attempt, do) if self.attempt else do()
+
+    def request_name(self, ids: Iterable[str | None], content: str) -> str | None:
+        """A name for a batch, by the client's key or by the ids it gave: stored once, also across a crash."""
+        listed = list(ids)
+        if self.attempt is not None:
+            return self.attempt.digest
+        if not listed or not all(listed):
+            return None
+        return digest(self.identity.token_id, *map(str, listed), content)
+
+    @contextmanager
+    def lease(self, capability: str, *, session: str | None = None) -> Iterator[Lease]:
+        """The keep this call is about, for what the token and the token's channel both allow."""
+        self.identity.require(capability)
+        with self.open(session=session) as lease:
+            yield lease
+
+    @contextmanager
+    def open(self, *, session: str | None = None) -> Iterator[Lease]:
+        """The keep this call is about; what it may do there was checked, or is by whoever is asked."""
+        try:
+            with self.service.pool.handle(self.identity, self.keep_name, session=session) as lease:
+                yield lease
+        except UnknownChannel as error:
+            raise NotAllowed(
+                "This token's channel is not one of this keep's.", code="channel_unknown", hint=error.hint
+            ) from error
+
+    def require_channel(self, lease: Lease, capability: str) -> None:
+        """Refuse what the token's channel may not do in this keep."""
+        require(lease.keep.channels.get(self.identity.channel), capability)
+
+
+async def caller(request: Request) -> Call:
+    """Who calls, by the token; every call counts against its rate."""
+    service: Service = request.app.state.service
+    host = request.client.host if request.client else "unknown"
+    try:
+        identity = service.authenticator.identify(request.headers)
+    except NotAuthenticated as error:
+        service.metrics.count("truekeep_refused_total", code=error.code)
+        service.buckets.take(f"host {host}")
+        raise
+    request.scope[IDENTITY] = identity
+    service.buckets.take(identity.token_id)
+    keep = request.scope.get(KEEP) or request.headers.get(KEEP_HEADER)
+    key = request.headers.get("idempotency-key")
+    if key is None or request.method in ("GET", "HEAD"):
+        return Call(service, identity, keep)
+    place = f"{keep} {request.method} {request.url.path}?{request.url.query}"
+    return Call(service, identity, keep, Attempt.of(identity.token_id, place, key, await request.body()))
+
+
+Caller = Annotated[Call, Depends(caller)]

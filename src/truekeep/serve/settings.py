@@ -1,0 +1,111 @@
+"""The service's settings: the ``[serve]`` table, then ``TRUEKEEP_SERVE_*`` variables, then the command's options."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from ipaddress import ip_address
+from typing import Any
+
+from truekeep.errors import ConfigError
+
+PREFIX = "TRUEKEEP_SERVE_"
+_SWITCH = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    """All limits and defaults of the service. An unknown name is an error, never ignored."""
+
+    host: str = "127.0.0.1"
+    port: int = 8430
+    workers: int = 1
+    threads: int = 16
+    """How many requests one worker works on at a time; the others wait their turn."""
+    keeps: int = 128
+    """How many keeps one worker holds open."""
+    connections: int = 2_000
+    body_cap: int = 2_000_000
+    bodies_cap: int = 256_000_000
+    """Bytes of request bodies that one worker holds at a time."""
+    header_seconds: float = 10.0
+    body_seconds: float = 20.0
+    drain_seconds: float = 20.0
+    """How long a shutdown waits for requests that are under way."""
+    requests_per_second: float = 500.0
+    burst: int = 1_000
+    """Requests that a token may send at once before its rate counts."""
+    chore_seconds: float = 5.0
+    """How often the background looks for sessions to extract and to let go of; 0 leaves that to somebody else."""
+    tls_certificate: str = ""
+    tls_key: str = ""
+    jwt_issuer: str = ""
+    jwt_audience: str = ""
+    jwt_keys: str = ""
+    """A JWKS file, or the https address of one."""
+    jwt_algorithms: str = "RS256 ES256 EdDSA"
+    jwt_keep_claim: str = "truekeep_keep"
+    jwt_channel_claim: str = "truekeep_channel"
+    jwt_capabilities_claim: str = "truekeep_may"
+    unsafe_no_auth: str = ""
+    """A keep whose agent every caller is taken for."""
+    unsafe_no_tls: bool = False
+
+    @classmethod
+    def load(cls, table: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> ServeSettings:
+        """The defaults, changed by the table, by the environment and by what was given on the command line."""
+        names = {entry.name for entry in fields(cls)}
+        given = {
+            name: os.environ[f"{PREFIX}{name.upper()}"] for name in names if f"{PREFIX}{name.upper()}" in os.environ
+        }
+        values = {**table, **given, **{name: value for name, value in (options or {}).items() if value is not None}}
+        if unknown := set(values) - names:
+            raise ConfigError(
+                f"[serve] has {len(unknown)} settings that do not exist.", hint=f"Settings: {', '.join(sorted(names))}."
+            )
+        return replace(cls(), **{name: _typed(name, value) for name, value in values.items()})
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    def require_safe(self) -> None:
+        """Off this machine, refuse to serve in the open unless the operator says so in so many words."""
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            raise ConfigError("TLS takes both a certificate and a key.", code="tls_incomplete")
+        if self.is_loopback:
+            return
+        if self.unsafe_no_auth:
+            raise ConfigError(
+                "Without authentication the service stays on this machine.",
+                code="unsafe_address",
+                hint="Serve on 127.0.0.1, or make tokens with 'truekeep tokens add'.",
+            )
+        if not (self.tls_certificate or self.unsafe_no_tls):
+            raise ConfigError(
+                "Off this machine tokens and memories would travel in the open.",
+                code="tls_missing",
+                hint="Give --tls-certificate and --tls-key, or --unsafe-no-tls behind a proxy that speaks TLS.",
+            )
+
+    def as_environment(self) -> dict[str, str]:
+        """The same settings as variables, for the worker processes."""
+        return {f"{PREFIX}{entry.name.upper()}": str(getattr(self, entry.name)) for entry in fields(self)}
+
+
+def _typed(name: str, value: Any) -> Any:
+    kind: Any = type(getattr(ServeSettings(), name))
+    try:
+        if isinstance(value, bool) and kind is not bool:
+            raise TypeError
+        typed = _SWITCH[str(value).casefold()] if kind is bool else kind(value)
+    except (TypeError, ValueError, KeyError):
+        raise ConfigError(f"The setting serve.{name} must be a {kind.__name__}.") from None
+    if kind in (int, float) and not 0 <= typed < float("inf"):
+        raise ConfigError(f"The setting serve.{name} must be a finite number, zero or more.")
+    return typed
