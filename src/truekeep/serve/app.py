@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from truekeep import __version__
 from truekeep.config import Settings
 from truekeep.errors import TruekeepError
+from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
 from truekeep.serve.chores import Chores
 from truekeep.serve.edge import Edge
@@ -66,10 +66,7 @@ def create_app(
         app.include_router(router)
     _answer_errors(app)
     describe(app)
-    if find_spec("truekeep.serve.mcp_http") is not None:
-        from truekeep.serve import mcp_http  # type: ignore[attr-defined,unused-ignore]  # noqa: PLC0415
-
-        mcp_http.mount(app, service)
+    mcp_http.mount(app, service)
     return Edge(app, chosen, metrics)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -84,7 +84,7 @@ class Call:
         require(lease.keep.channels.get(self.identity.channel), capability)
 
 
-async def caller(request: Request) -> Call:
+def identified(request: Request) -> Call:
     """Who calls, by the token; every call counts against its rate."""
     service: Service = request.app.state.service
     host = request.client.host if request.client else "unknown"
@@ -96,12 +96,17 @@ async def caller(request: Request) -> Call:
         raise
     request.scope[IDENTITY] = identity
     service.buckets.take(identity.token_id)
-    keep = request.scope.get(KEEP) or request.headers.get(KEEP_HEADER)
+    return Call(service, identity, request.scope.get(KEEP) or request.headers.get(KEEP_HEADER))
+
+
+async def caller(request: Request) -> Call:
+    """Who calls, and what they call this request, should they send it again."""
+    call = identified(request)
     key = request.headers.get("idempotency-key")
     if key is None or request.method in ("GET", "HEAD"):
-        return Call(service, identity, keep)
-    place = f"{keep} {request.method} {request.url.path}?{request.url.query}"
-    return Call(service, identity, keep, Attempt.of(identity.token_id, place, key, await request.body()))
+        return call
+    place = f"{call.keep_name} {request.method} {request.url.path}?{request.url.query}"
+    return replace(call, attempt=Attempt.of(call.identity.token_id, place, key, await request.body()))
 
 
 Caller = Annotated[Call, Depends(caller)]

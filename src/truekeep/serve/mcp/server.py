@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -40,8 +41,7 @@ _log = logging.getLogger(__name__)
 
 def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
     """The MCP server over whatever ``binder`` says a request is bound to."""
-    words, questions = _words(), asking or Asking()
-    described = [_described(name, words["tools"][name]) for name in TOOLS]
+    words, described, questions = _words(), _described(), asking or Asking()
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=described)
@@ -91,7 +91,12 @@ def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
     )
 
 
-def _described(name: str, words: dict[str, Any]) -> Tool:
+@cache
+def _described() -> list[Tool]:
+    return [_tool(name, words) for name, words in _words()["tools"].items()]
+
+
+def _tool(name: str, words: dict[str, Any]) -> Tool:
     tool = TOOLS[name]
     return Tool(
         name=name,
@@ -114,6 +119,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     return kept
 
 
+@cache
 def _words() -> dict[str, Any]:
     text = (resources.files("truekeep") / "data" / "mcp" / "words.yaml").read_text("utf-8")
     loaded: dict[str, Any] = yaml.safe_load(text)
