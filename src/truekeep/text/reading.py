@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from truekeep.text.cipher import clue_words, deciphered
 from truekeep.text.decode import decoded, tags
@@ -25,8 +26,12 @@ _GAP = r"[,.;:!?\"')]{0,3}(?: |\n{1,2}(?:[-*] |[0-9]{1,2}[.)] )?|\Z|(?<=[\u0250-
 _PROSE = re.compile(rf"(?:(?:{_NUMBER}[,.:]? )?[\"'(]?{_WORD}{_GAP})++(?:{_NUMBER}[.!?]?)?\Z")
 
 
+@lru_cache(maxsize=8)
 def views(text: str) -> tuple[View, ...]:
-    """The raw text first, then every reading that differs from those before it."""
+    """The raw text first, then every reading that differs from those before it.
+
+    The last few are kept, because rules and screens look at the same text one after the other.
+    """
     raw = View("raw", text)
     found = [raw]
     seen = {text}

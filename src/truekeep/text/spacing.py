@@ -114,11 +114,9 @@ def _is_mended(pieces: list[str]) -> bool:
 
 def _broken_words(text: str) -> Iterator[Edit]:
     lower = _RUN_OF_LETTERS.findall(text.lower())
-    if fragments().isdisjoint(lower):
-        return
-    telling, known = _long_telling(), words().known
+    telling, known, halves = _long_telling(), words().known, fragments()
     # A quick look first: most texts hold such fragments, and hardly any of them is one half of a broken word.
-    if not any(first not in known and first + second in telling for first, second in pairwise(lower)):
+    if not any(first in halves and first + second in telling for first, second in pairwise(lower)):
         return
     done = 0
     for match in _PAIR.finditer(text):
