@@ -10,17 +10,20 @@ from string import ascii_lowercase, ascii_uppercase
 from truekeep.text.lexicon import words
 from truekeep.text.view import View, rewrite, whole
 
-_WORD = re.compile(r"[A-Za-z]+")
 _RUN = re.compile(r"[^\W\d_]+")
 _NEEDED = 2
 
 
-def _shifted(text: str, by: int) -> str:
-    table = str.maketrans(
+@cache
+def _alphabet(by: int) -> dict[int, int]:
+    return str.maketrans(
         ascii_lowercase + ascii_uppercase,
         ascii_lowercase[by:] + ascii_lowercase[:by] + ascii_uppercase[by:] + ascii_uppercase[:by],
     )
-    return text.translate(table)
+
+
+def _shifted(text: str, by: int) -> str:
+    return text.translate(_alphabet(by))
 
 
 @cache
@@ -60,7 +63,7 @@ def deciphered(base: View) -> list[View]:
 
 def _readings(base: View, how: int) -> list[View]:
     if how:
-        shifted = [(m.start(), m.end(), _shifted(m[0], how)) for m in _WORD.finditer(base.text)]
-        return [rewrite(base, "rot13" if how == 13 else "shifted", shifted)]
+        # One letter for one: positions stay, so no edit needs to be remembered.
+        return [View("rot13" if how == 13 else "shifted", _shifted(base.text, how), base)]
     mirrored = [(m.start(), m.end(), m[0][::-1]) for m in _RUN.finditer(base.text)]
     return [whole(base, "reversed", base.text[::-1]), rewrite(base, "mirrored", mirrored)]
