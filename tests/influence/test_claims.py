@@ -204,3 +204,15 @@ def test_a_typical_claim_is_read_in_a_fraction_of_a_millisecond() -> None:
             claim_of(text)
         best = min(best, (time.process_time() - start) / len(texts))
     assert best < 0.0006  # measured 0.15 ms; the bound leaves room for a busy machine
+
+
+@pytest.mark.parametrize(
+    "asked", ["Does Eva like tea?", "Eva likes tea?", "Eva likes tea, doesn't she?", "\u00bfEva likes tea"]
+)
+def test_a_question_says_nothing_and_corroborates_nothing(asked: str) -> None:
+    assert not same_claim("Eva likes tea", asked)
+    assert relation(claim_of("Eva dislikes tea"), claim_of(asked)) is Relation.UNRELATED
+
+
+def test_the_question_mark_of_an_address_asks_nothing() -> None:
+    assert same_claim("Eva's page is https://eva.example/?id=4", "The page of Eva is https://eva.example/?id=4")
