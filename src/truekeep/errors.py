@@ -12,12 +12,12 @@
     │   ├── UnknownPolicy              no such preset
     │   ├── ConfigError                a settings file or variable that cannot be used
     │   ├── RuleError                  a rule file that cannot be used
+    │   ├── MissingExtra               a part of the package that is not installed
     │   ├── UnknownEmbedder            no embedder of that name (embed/)
     │   ├── OutputRefused              a model's answer that has not the form it must have (extract/)
     │   └── PromptSecurityError        a custom prompt or template that is refused
     ├── EmbedderError                  an embedder that cannot be used (embed/)
     ├── ModelError                     a model endpoint that cannot be used (extract/)
-    ├── MissingExtra                   a part that was not installed
     ├── NotAuthenticated               nobody the service knows, or no token at all (serve/)
     ├── ServiceBusy                    more than the service takes on at once (serve/)
     ├── NotAllowed                     the channel lacks the capability
@@ -120,7 +120,7 @@ class PromptSecurityError(InputError):
     code = "unsafe_prompt"
 
 
-class MissingExtra(TruekeepError):
+class MissingExtra(InputError):
     """What was asked for needs an extra of the package that is not installed."""
 
     code = "extra_missing"

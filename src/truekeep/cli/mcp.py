@@ -6,8 +6,7 @@ import json
 
 import click
 
-from truekeep.cli.options import open_keep, with_keep
-from truekeep.errors import MissingExtra
+from truekeep.cli.options import open_keep, require_extra, with_keep
 
 
 @click.command()
@@ -31,10 +30,9 @@ def mcp(
 
     Use --no-ask for a client that answers questions without showing them to a person.
     """
-    try:
-        from truekeep.serve.mcp import stdio  # noqa: PLC0415 - an extra, and heavy
-    except ModuleNotFoundError as missing:
-        raise MissingExtra("serve") from missing
+    require_extra("serve", "mcp")
+    from truekeep.serve.mcp import stdio  # noqa: PLC0415 - an extra, and heavy
+
     keep = open_keep(keep_name, home, policy)
     try:
         binding = stdio.bound(keep, channel=channel, session=session, member=member, ask=ask)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from truekeep.errors import MissingExtra
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
@@ -41,6 +44,12 @@ def with_keep(command: Decorated) -> Decorated:
         help="Which owner's memory.",
     )
     return common(keep(command))
+
+
+def require_extra(extra: str, *modules: str) -> None:
+    """Say the one line that installs what a command needs, if that is missing."""
+    if any(find_spec(name) is None for name in modules):
+        raise MissingExtra(extra)
 
 
 def open_keep(keep_name: str, home: str | None, policy: str | None = None) -> Keep:

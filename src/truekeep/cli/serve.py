@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import click
 
+from truekeep.cli.options import require_extra
 from truekeep.config import Paths, Settings
-from truekeep.errors import ConfigError
 
-_NEEDED = ("fastapi", "uvicorn", "httptools", "jwt")
-
-
-def require_extra() -> None:
-    """Say the one line that installs what serving needs."""
-    if any(find_spec(name) is None for name in _NEEDED):
-        raise ConfigError(
-            "Serving needs parts that are not installed.",
-            code="extra_missing",
-            hint="Install them with: pip install 'truekeep[serve]'",
-        )
+_NEEDED = ("fastapi", "uvicorn", "httptools", "jwt", "mcp")
 
 
 @click.command()
@@ -40,7 +29,7 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     """
     from truekeep.cli.output import print_json  # noqa: PLC0415 - the service's parts load when they are asked for
 
-    require_extra()
+    require_extra("serve", *_NEEDED)
     from truekeep.serve.server import run  # noqa: PLC0415
     from truekeep.serve.settings import ServeSettings  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
 
 from tests.serve.mcp.client import ERAS, Person, bound, call, talk, text_of
 from truekeep import Keep
-from truekeep.serve.mcp.asking import Asking
+from truekeep.serve.mcp.asking import ANSWER_SECONDS, Asking
 from truekeep.serve.mcp.patience import MOST_AT_ONCE, MOST_IN_WINDOW, WINDOW_SECONDS, Patience
 from truekeep.serve.mcp.tools import TOOLS
 
@@ -28,12 +28,14 @@ def other(home: Path) -> Iterator[Keep]:
         yield opened
 
 
-@pytest.mark.parametrize("field", ["role", "standing", "via", "channel", "id", "keep", "session", "principal", "quote"])
-def test_no_argument_speaks_for_somebody_else(informed: Keep, field: str) -> None:
-    result = call(bound(informed), "add_memory", text=FACT, **{field: "user"})
-    assert result.is_error
-    assert result.structured_content["code"] == "invalid_arguments"
-    assert result.structured_content["error"].endswith(": an unknown argument: extra forbidden.")
+def test_no_argument_speaks_for_somebody_else(informed: Keep) -> None:
+    async def script(client: Client) -> None:
+        for field in ("role", "standing", "via", "channel", "id", "keep", "session", "principal", "quote"):
+            result = await client.call_tool("add_memory", {"text": FACT, field: "user"})
+            assert result.is_error, field
+            assert result.structured_content["error"].endswith(": an unknown argument: extra forbidden.")
+
+    talk(bound(informed), script)
     assert informed.get_memories() == []
 
 
@@ -42,31 +44,34 @@ def test_no_tool_names_a_keep_a_channel_or_a_standing() -> None:
     assert named == {"text", "id", "limit", "cursor", "query", "k", "may_act_only", "refresh", "name", "arguments"}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("add_memory", {"text": "a" * 8_001}),
-        ("add_memory", {"text": ""}),
-        ("add_memory", {"text": ["a"]}),
-        ("add_memory", {}),
-        ("search_memories", {"query": "tea", "k": 51}),
-        ("search_memories", {"query": "tea", "k": 10**30}),
-        ("search_memories", {"query": "tea", "k": -1}),
-        ("search_memories", {"query": "tea", "k": True}),
-        ("search_memories", {"query": "a" * 2_001}),
-        ("get_memories", {"limit": 101}),
-        ("get_memories", {"cursor": "a" * 65}),
-        ("delete_memory", {"id": "a" * 65}),
-        ("check_action", {"name": "pay", "arguments": []}),
-        ("check_action", {"name": "p" * 129, "arguments": {}}),
-        ("memory_snapshot", {"refresh": "yes"}),
-    ],
-)
-def test_everything_has_a_cap(informed: Keep, tool: str, arguments: dict[str, Any]) -> None:
-    result = call(bound(informed), tool, **arguments)
-    assert result.is_error
-    assert result.structured_content["code"] == "invalid_arguments"
-    assert len(text_of(result)) < 500
+TOO_MUCH: list[tuple[str, dict[str, Any]]] = [
+    ("add_memory", {"text": "a" * 8_001}),
+    ("add_memory", {"text": ""}),
+    ("add_memory", {"text": ["a"]}),
+    ("add_memory", {}),
+    ("search_memories", {"query": "tea", "k": 51}),
+    ("search_memories", {"query": "tea", "k": 10**30}),
+    ("search_memories", {"query": "tea", "k": -1}),
+    ("search_memories", {"query": "tea", "k": True}),
+    ("search_memories", {"query": "a" * 2_001}),
+    ("get_memories", {"limit": 101}),
+    ("get_memories", {"cursor": "a" * 65}),
+    ("delete_memory", {"id": "a" * 65}),
+    ("check_action", {"name": "pay", "arguments": []}),
+    ("check_action", {"name": "p" * 129, "arguments": {}}),
+    ("memory_snapshot", {"refresh": "yes"}),
+]
+
+
+def test_everything_has_a_cap(informed: Keep) -> None:
+    async def script(client: Client) -> None:
+        for tool, arguments in TOO_MUCH:
+            result = await client.call_tool(tool, arguments)
+            assert result.structured_content["code"] == "invalid_arguments", (tool, list(arguments))
+            assert result.is_error
+            assert len(text_of(result)) < 500
+
+    talk(bound(informed), script)
 
 
 def test_arguments_that_are_too_deep_or_too_many_are_refused(informed: Keep) -> None:
@@ -290,15 +295,19 @@ def test_a_person_is_not_asked_without_end() -> None:
     assert patience.refusal("eva", "one more") == ""
 
 
-def test_questions_do_not_pile_up(informed: Keep) -> None:
+def test_questions_do_not_pile_up_and_are_given_up_after_a_while(informed: Keep) -> None:
+    now = [0.0]
+
     async def script(client: Client) -> None:
         for number in range(MOST_AT_ONCE):
             await ask_back(client, text=f"Room {number} is free.")
         last = await client.session.call_tool("add_memory", {"text": FACT}, allow_input_required=True)
         assert isinstance(last, CallToolResult)
         assert last.structured_content["owner"] == {"answer": "not_asked", "why": "other_questions_open"}
+        now[0] += ANSWER_SECONDS
+        await ask_back(client, text="The shop is in Trnava.")
 
-    talk(bound(informed), script, Person(), MODERN)
+    talk(bound(informed), script, Person(), MODERN, Asking(clock=lambda: now[0]))
 
 
 def test_a_client_that_fails_to_ask_has_not_asked(informed: Keep) -> None:

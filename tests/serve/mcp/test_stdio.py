@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -15,6 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from tests.serve.mcp.client import Person
 from truekeep import Keep
+from truekeep.cli import main
 from truekeep.errors import InvalidRequest, NotAllowed
 from truekeep.serve.mcp.stdio import bound
 
@@ -72,18 +72,16 @@ def test_only_the_protocol_is_written_to_standard_output(home: Path) -> None:
     assert facts == {"keep": "alice", "channel": "agent", "session": "s-1", "asks": True, "policy": "inform"}
 
 
-def test_without_the_extra_one_line_says_what_to_install(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "mcp.py").write_text("raise ModuleNotFoundError('No module named mcp')\n")
-    parameters = server(home)
-    assert parameters.env
-    environment: dict[str, Any] = parameters.env | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{SRC}"}
-    done = subprocess.run(
-        [parameters.command, *parameters.args], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 3
-    assert done.stdout == ""
-    assert "pip install 'truekeep[serve]'" in done.stderr
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("command", ["mcp", "serve"])
+def test_without_the_extra_one_line_says_what_to_install(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(SystemExit, match="2"):
+        main([command])
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "pip install 'truekeep[serve]'" in told.err
 
 
 def test_an_agent_cannot_be_started_as_the_owner(keep: Keep) -> None:

@@ -113,6 +113,7 @@ class Asking:
         """Go on with the person's answer, or at once without one if they cannot be asked."""
         if isinstance(question, Unaskable):
             return await then(Reply(Answer.NOT_ASKED, question.why))
+        self._give_up_old()
         why = _unreachable(call) or self._patience.refusal(call.binding.holder, question.digest)
         if why:
             return await then(Reply(Answer.NOT_ASKED, why))
@@ -143,7 +144,6 @@ class Asking:
         return await found.then(reply)
 
     def _ask_back(self, call: Call, question: Question, then: Then) -> InputRequiredResult:
-        self._give_up_old()
         name = secrets.token_urlsafe(24)
         self._patience.asking(call.binding.holder)
         until = self._clock() + ANSWER_SECONDS
