@@ -123,7 +123,7 @@ class Proofs:
         statements: list[Statement] = []
         for other in self._stated(memory, reader):
             # A system that repeats itself must not crowd another witness out.
-            who = other.origin.principal or other.origin.channel
+            who = _speaker(other)
             if other.verified and said[who] < _MOST_OF_ONE and other.claim == memory.claim:
                 said[who] += 1
                 statements.append(self._statement(other))
@@ -136,33 +136,40 @@ class Proofs:
             yield from map(memory_from, self._ledger.tagged("memories", tag(memory, one), _MOST_STATEMENTS))
 
     def _statement(self, memory: Memory) -> Statement:
+        ancestors = self._ancestors(memory.origin.parents)
         return Statement(
             memory_id=memory.id,
-            principal=memory.origin.principal or memory.origin.channel,
+            principal=_speaker(memory),
             standing=memory.standing,
             is_agents=memory.origin.channel == AGENT,
-            ancestors=self._ancestors(memory.origin.parents),
+            ancestors=frozenset(ancestors),
+            heard_from=frozenset(_speaker(one) for known in ancestors.values() for one in known),
             repeats_hearsay=self._repeats_hearsay(memory.text),
             is_active=memory.expires_at is None or memory.expires_at > self._clock(),
             said_at=memory.created_at,
             fades_at=self.fades_at(memory),
         )
 
-    def _ancestors(self, parents: Iterable[str]) -> frozenset[str]:
-        found: set[str] = set()
+    def _ancestors(self, parents: Iterable[str]) -> dict[str, list[Memory]]:
+        """What a memory is derived from, by id, as far as it is known."""
+        found: dict[str, list[Memory]] = {}
         waiting = list(parents)
         while waiting and len(found) < _MOST_ANCESTORS:
-            parent = waiting.pop()
-            if parent not in found:
-                found.add(parent)
-                waiting += self._parents(parent)
-        return frozenset(found)
+            ancestor = waiting.pop()
+            if ancestor not in found:
+                found[ancestor] = self._versions(ancestor)
+                waiting += [parent for one in found[ancestor] for parent in one.origin.parents]
+        return found
 
-    def _parents(self, memory_id: str) -> Sequence[str]:
-        """The parents of a memory, or of one that is gone: being deleted or merged does not make kin independent."""
+    def _versions(self, memory_id: str) -> list[Memory]:
+        """A memory, or what is kept of one that is gone: being deleted or merged does not make kin independent."""
         sealed = self._ledger.get("memories", memory_id)
         rows = [sealed] if sealed is not None else self._ledger.tagged("history", memory_id, limit=-1)
-        return [parent for row in rows if row.verified for parent in memory_from(row).origin.parents]
+        return [memory_from(row) for row in rows if row.verified]
+
+
+def _speaker(memory: Memory) -> str:
+    return memory.origin.principal or memory.origin.channel
 
 
 def _is_hearsay(body: str | bytes) -> bool:

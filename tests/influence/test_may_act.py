@@ -159,6 +159,11 @@ def test_two_principals_without_a_common_ancestor_corroborate() -> None:
         (said("a", "crm"), said("b", "billing", "a")),
         (said("a", "crm", "x"), said("b", "billing", "x")),
         (said("a", "crm", "x", "y"), said("b", "billing", "y", "z")),
+        (said("a", "crm"), said("b", "billing", "x", heard_from=frozenset({"crm"}))),
+        (
+            said("a", "crm", "x", heard_from=frozenset({"erp"})),
+            said("b", "billing", "y", heard_from=frozenset({"erp"})),
+        ),
         (said("a", "crm"), said("b", None)),
         (said("a", "crm"), said("b", "agent", is_agents=True)),
         (said("a", "crm"), said("b", "evil.example", standing=Standing.HEARSAY)),
@@ -197,6 +202,7 @@ statements = st.builds(
     standing=st.sampled_from(Standing),
     is_agents=st.booleans(),
     ancestors=st.frozensets(st.sampled_from("abcxyz"), max_size=3),
+    heard_from=st.frozensets(st.sampled_from("pqrs"), max_size=2),
     repeats_hearsay=st.booleans(),
     is_active=st.booleans(),
 )

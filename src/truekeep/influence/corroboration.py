@@ -2,10 +2,11 @@
 
 A witness is a statement of the claim that stands as ENROLLED for the reader, comes from a named principal
 other than the agent, and repeats no value that the keep first met as hearsay. Two witnesses are independent
-when their principals differ, no ancestor is common to both, and the later one spoke before the earlier one's shelf
-life was over: what has faded is nobody's witness. Statements that do not qualify are left out
-before anything is counted, so adding them changes nothing, and a summary of two witnesses does not tie them
-together.
+when no ancestor is common to both, nobody speaks in both, be it as the principal or as the principal of an ancestor,
+and the later one spoke before the earlier one's shelf life was over: what has faded is nobody's witness. So what one
+system derived from another's word never agrees with anything else that the other says. Statements that do not
+qualify are left out before anything is counted, so adding them changes nothing, and a summary of two witnesses does
+not tie them together.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Statement:
     standing: Standing
     is_agents: bool = False
     ancestors: frozenset[str] = frozenset()
+    heard_from: frozenset[str] = frozenset()
+    """The principals of the ancestors."""
     repeats_hearsay: bool = False
     is_active: bool = True
     said_at: datetime | None = None
@@ -47,6 +50,11 @@ class Statement:
     def lineage(self) -> frozenset[str]:
         """The statement and everything it is derived from."""
         return self.ancestors | {self.memory_id}
+
+    @property
+    def voices(self) -> frozenset[str | None]:
+        """Everybody who speaks in it."""
+        return self.heard_from | {self.principal}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +108,9 @@ def _why_no_witness(statement: Statement, reader: Reader) -> str:
 
 def _independent(witnesses: list[Statement]) -> tuple[str, ...]:
     """The principals of some independent pair. The search is exact, so more statements never hide a pair."""
-    distinct = {(w.principal, w.lineage): w for w in witnesses}
+    distinct = {(w.principal, w.voices, w.lineage): w for w in witnesses}
     for a, b in combinations(distinct.values(), 2):
-        if a.principal != b.principal and a.lineage.isdisjoint(b.lineage) and _met(a, b):
+        if a.voices.isdisjoint(b.voices) and a.lineage.isdisjoint(b.lineage) and _met(a, b):
             return tuple(sorted((str(a.principal), str(b.principal))))
     return tuple(str(witness.principal) for witness in witnesses[:1])
 
