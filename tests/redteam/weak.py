@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from truekeep.action import ActionJudgement, Answer
 from truekeep.boundary import Boundary
+from truekeep.consolidation import Consolidator, groups
 from truekeep.gate import Gate
-from truekeep.influence import Corroboration, Influence
+from truekeep.influence import Corroboration, Influence, standing_in
+from truekeep.influence.corroboration import Statement
 from truekeep.keep import Keep
 from truekeep.proofs import Proofs
 from truekeep.quote import Parts, Proof
@@ -147,6 +149,27 @@ def pasting_unseen(patch: Patch) -> None:
         patch.setattr(module, "split_paste", lambda text, *_: Parts(text))
 
 
+def _merging_unchecked(patch: Patch) -> None:
+    patch.setattr(Consolidator, "_view", lambda *_: None)
+
+
+def merging_upwards(patch: Patch) -> None:
+    """What was merged is believed more than what it was merged from."""
+    _merging_unchecked(patch)
+    patch.setattr(groups, "standing_in", lambda *given: replace(standing_in(*given), standing=Standing.OWNER))
+
+
+def merging_by_claim(patch: Patch) -> None:
+    """Whatever says the same is merged, whoever said it, and is as good as the least of it."""
+    _merging_unchecked(patch)
+    patch.setattr(groups, "_kin", lambda shown: [list(shown)])
+
+    def least(group: Sequence[Memory], memory_id: str) -> Memory:
+        return replace(standing_in(group, memory_id), standing=min(one.standing for one in group))
+
+    patch.setattr(groups, "standing_in", least)
+
+
 WEAK = (
     Weakness("no gate", everything_acts, "one record in definitional wording"),
     Weakness("wording trust", believing(lambda m: " is the " in m.text), "one record in definitional wording"),
@@ -212,6 +235,13 @@ WEAK = (
         "any quote",
         lambda patch: patch.setattr(Sessions, "proof", lambda *_, **__: Proof(True, "quoted", "So it says.")),
         "a quote attached to a different claim",
+    ),
+    Weakness("merging upwards", merging_upwards, "30 near-copies from made-up domains, then consolidated"),
+    Weakness("merging by claim", merging_by_claim, "copies of the owner's truth, then consolidated"),
+    Weakness(
+        "derived words as independent ones",
+        lambda patch: patch.setattr(Statement, "voices", property(lambda self: frozenset({self.principal}))),
+        "a system's second word beside what another derived from its first, nobody knows better",
     ),
     Weakness("no look for pastes", pasting_unseen, "the owner pastes a poisoned mail"),
     Weakness("members as one person", one_person, "query-only injection in a shared keep"),

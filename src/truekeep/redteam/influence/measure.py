@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from truekeep.redteam.influence.attack import Attack, Call, Truth
 from truekeep.redteam.influence.outcome import Outcome
-from truekeep.redteam.influence.stage import Stage, UnsoundAttack, play, prepare
-from truekeep.redteam.influence.target import Answered, Hit, Target
+from truekeep.redteam.influence.stage import Stage, play, prepare
+from truekeep.redteam.influence.target import Answered, Hit, Target, UnsoundAttack
 
 _K = 5
 
@@ -27,9 +27,9 @@ def run(attack: Attack, stage: Stage, size: int, bystanders: Sequence[Truth] = (
     try:
         prepare(stage, attack.setup)
         before = look_before(attack, stage, bystanders)
+        play(stage, attack.attack)
     except UnsoundAttack as reason:
         return Outcome(attack.name, attack.group, size, unsound=str(reason), lacking=_lacking(stage))
-    play(stage, attack.attack)
     return look_after(attack, stage, before, size)
 
 

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from truekeep.action import Answer
 from truekeep.errors import TruekeepError
-from truekeep.redteam.influence.target import Answered, Came, Fields, Hit, Limits, Refused, Target, Written
+from truekeep.redteam.influence.target import (
+    Answered,
+    Came,
+    Fields,
+    Hit,
+    Limits,
+    Refused,
+    Target,
+    UnsoundAttack,
+    Written,
+)
 from truekeep.types import Decision, Verdict
 
 if TYPE_CHECKING:
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
     from truekeep.keep import Keep
     from truekeep.redteam.influence.stage import Clock
 
-_LONGEST_IMPORT = 120
+_LONGEST_IMPORT = 900
 _AS_HERE = ("embedder", "anchor", "master_key")
 """Settings that the importing process has to share."""
 _CAME = {Decision.ACCEPT: Came.STORED, Decision.QUARANTINE: Came.HELD, Decision.REJECT: Came.REFUSED}
@@ -69,15 +79,19 @@ class KeepTarget(Target):
         file.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
         settings = self._keep.settings
         options = ["--home", str(self._home), "--keep", self._keep.name, "--policy", settings.policy]
-        done = subprocess.run(
-            [sys.executable, "-m", "truekeep", "import", str(file), *options, "--format", "json"],
-            env=os.environ | {f"TRUEKEEP_{name.upper()}": getattr(settings, name) for name in _AS_HERE},
-            capture_output=True,
-            check=False,
-            timeout=_LONGEST_IMPORT,
-        )
+        command = [sys.executable, "-m", "truekeep", "import", str(file), *options, "--format", "json"]
+        environment = os.environ | {f"TRUEKEEP_{name.upper()}": getattr(settings, name) for name in _AS_HERE}
+        try:
+            done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=_LONGEST_IMPORT)
+        except subprocess.TimeoutExpired:
+            raise UnsoundAttack("the import did not come to an end") from None
         if done.returncode not in (0, 1):
-            raise Refused("import_failed")
+            raise UnsoundAttack(f"the import failed with exit code {done.returncode}")
+
+    def consolidate(self) -> None:
+        """As the operator does."""
+        with _refusing():
+            self._keep.consolidate(by="operator", reason="tidying up")
 
     def begin(self, session: str, *, mediated: bool, member: str | None) -> None:
         """As the host does."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from truekeep.redteam.influence.target import Answered, Came, Refused, Target, Unsupported, Written
+from truekeep.redteam.influence.target import Answered, Came, Refused, Target, UnsoundAttack, Unsupported, Written
 
 STEPS: dict[str, type[Step]] = {}
 """Every kind of step, by the word that stands for it in an attack's file."""
@@ -27,10 +27,6 @@ class Clock:
     def wait(self, **span: float) -> None:
         """Move on."""
         self.now += timedelta(**span)
-
-
-class UnsoundAttack(Exception):
-    """The attack's own premise does not hold, so whatever it measures means nothing."""
 
 
 @dataclass(frozen=True, slots=True)

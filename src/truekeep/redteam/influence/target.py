@@ -28,6 +28,10 @@ class Unsupported(Exception):
     """The target has no such operation."""
 
 
+class UnsoundAttack(Exception):
+    """The attack could not be played as it is meant, so whatever it measures means nothing."""
+
+
 class Came(StrEnum):
     """What came of a write."""
 
@@ -99,8 +103,8 @@ class Target:
         """Import a file of JSON lines as people do."""
         raise Unsupported("import")
 
-    def consolidate(self, *, summarised: bool) -> None:
-        """Merge what is remembered more than once; with a model that summarises, one that prefers the last text."""
+    def consolidate(self) -> None:
+        """Merge what is remembered more than once."""
         raise Unsupported("consolidate")
 
     def begin(self, session: str, *, mediated: bool, member: str | None) -> None:

@@ -154,3 +154,13 @@ class Import(Step):
     def play(self, stage: Stage) -> None:
         """As people do."""
         stage.target.import_file(self.lines)
+
+
+@step("consolidate")
+@dataclass(frozen=True, kw_only=True)
+class Consolidate(Step):
+    """Everything that is remembered more than once is merged."""
+
+    def play(self, stage: Stage) -> None:
+        """As the operator does, who means well."""
+        stage.target.consolidate()
