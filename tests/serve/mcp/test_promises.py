@@ -52,7 +52,7 @@ ANSWERS: list[tuple[str, dict[str, Any] | None] | None] = [
 ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.lists(CALLS, max_size=5), st.sampled_from(ANSWERS), st.sampled_from(ERAS))
 def test_without_a_yes_nothing_comes_to_act_and_nothing_that_acts_goes(
     keep: Keep, plan: list[tuple[str, dict[str, Any]]], answer: tuple[str, dict[str, Any] | None] | None, era: str
