@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from truekeep.influence import (
     Corroboration,
@@ -29,6 +30,12 @@ _MOST_ANCESTORS = 1_000
 _NO_WITNESS, _NO_CREDIT = Corroboration(), Credits()
 _MOST_STATEMENTS = 10_000
 _MOST_OF_ONE = 4
+
+
+@lru_cache(maxsize=1_024)
+def _marks(text: str) -> tuple[str, ...]:
+    """Among rivals and witnesses the same few texts are asked about again and again."""
+    return hearsay_marks(text)
 
 
 class Proofs:
@@ -77,7 +84,7 @@ class Proofs:
             standing = Standing.ENROLLED
         if standing is Standing.OWNER and self._ledger.is_empty("marks"):
             return
-        for mark in hearsay_marks(text):
+        for mark in _marks(text):
             row_id = self._ledger.digest("mark", mark)
             known = self._ledger.get("marks", row_id)
             if known is None:
@@ -113,7 +120,7 @@ class Proofs:
             self.recount()
 
     def _repeats_hearsay(self, text: str) -> bool:
-        found = (self._ledger.get("marks", self._ledger.digest("mark", mark)) for mark in hearsay_marks(text))
+        found = (self._ledger.get("marks", self._ledger.digest("mark", mark)) for mark in _marks(text))
         return any(sealed is not None and (not sealed.verified or _is_hearsay(sealed.row.body)) for sealed in found)
 
     def _witnesses(self, memory: Memory, reader: Reader) -> Corroboration:
