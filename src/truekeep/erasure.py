@@ -188,8 +188,28 @@ class Eraser:
                     plan.rewrite.append((table, sealed.row, kept))
 
     def _plan_marks(self, plan: _Plan) -> None:
-        marks = {self._ledger.digest("mark", mark) for text in plan.texts for mark in hearsay_marks(text)}
-        plan.remove += [("marks", sealed.row) for mark in sorted(marks) if (sealed := self._ledger.get("marks", mark))]
+        """A mark goes with the last text that bears it.
+
+        As long as an echo of hearsay stays, it has to stay known for one; and what was proved before hearsay repeated
+        it must not come to look like an echo.
+        """
+        told = {mark for text in plan.texts for mark in hearsay_marks(text)}
+        gone = told - self._borne(plan) if told else told
+        marks = sorted(self._ledger.digest("mark", mark) for mark in gone)
+        plan.remove += [("marks", sealed.row) for mark in marks if (sealed := self._ledger.get("marks", mark))]
+
+    def _borne(self, plan: _Plan) -> set[str]:
+        """The marks of what stays."""
+        removed = {(table, row.seq) for table, row in plan.remove}
+        bodies = (
+            _body(sealed.row)
+            for table in ("memories", "history", "queue")
+            for sealed in self._ledger.all(table)
+            if (table, sealed.row.seq) not in removed
+        )
+        inner = (body.get("memory") if isinstance(body.get("memory"), dict) else body for body in bodies)
+        texts = {str(body.get("text", "")) for body in inner if body is not None}
+        return {mark for text in texts for mark in hearsay_marks(text)}
 
     def _events_about(self, memories: set[str]) -> set[str]:
         """The numbers of the events that are about these memories and have a note beside them."""
