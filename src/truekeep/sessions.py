@@ -27,6 +27,7 @@ _SHOWN = "It was shown hearsay from memory."
 _PASTED = "The owner pasted text into a message."
 _SHORT_QUOTATION = 60
 _ALL = -1
+_LET_GO = "let_go"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +69,33 @@ class Sessions:
         """Declare what the host knows of a session. ``mediated`` counts only before anything happened in it."""
         if not (mediated or member):
             return
-        with self._ledger.writing() if self._ledger.get("sessions", name) is None else nullcontext() as entry:
-            if entry is not None and self._ledger.get("sessions", name) is None:
-                started = any(self._ledger.count(table, name) for table in ("observations", "exposures"))
-                taint = "It was declared mediated only after it had begun." if started and mediated else ""
-                entry.put("sessions", name, {"v": 1, "mediated": mediated, "taint": taint, "member": member})
-                entry.event("session.begun", session=name, mediated=mediated, member=member, clean=not taint)
+        with self._ledger.writing() if self._is_undeclared(name) else nullcontext() as entry:
+            if entry is not None and self._is_undeclared(name):
+                self._declare(entry, name, mediated=mediated, member=member)
         if self.state(name).member != member:
             raise InvalidRequest(
                 "This session acts for somebody else.", code="another_member", hint="Begin a session of its own."
             )
+
+    def _is_undeclared(self, name: str) -> bool:
+        sealed = self._ledger.get("sessions", name)
+        return sealed is None or (sealed.verified and _LET_GO in json.loads(sealed.row.body))
+
+    def _declare(self, entry: Entry, name: str, *, mediated: bool, member: str | None) -> None:
+        known = self._ledger.get("sessions", name)
+        started = known or any(self._ledger.count(table, name) for table in ("observations", "exposures"))
+        taint = "It was declared mediated only after it had begun." if started and mediated else ""
+        body = {"v": 1, "mediated": mediated, "taint": taint, "member": member}
+        if known is None:
+            entry.put("sessions", name, body)
+        else:
+            entry.replace("sessions", known.row, body)
+        entry.event("session.begun", session=name, mediated=mediated, member=member, clean=not taint)
+
+    def let_go(self, entry: Entry, name: str) -> None:
+        """Remember of a session whose messages go that it had begun: the agent may still know what it read there."""
+        if self._ledger.get("sessions", name) is None:
+            entry.put("sessions", name, {"v": 1, "mediated": False, "taint": "", "member": None, _LET_GO: True})
 
     def state(self, name: str | None) -> SessionState:
         """What is known of a session; one that was never declared, or whose row was altered, is not mediated."""

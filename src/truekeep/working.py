@@ -173,6 +173,8 @@ class Working:
             rows = [sealed.row for sealed in self._ledger.tagged("observations", name, _ALL)]
             for row in rows:
                 entry.remove("observations", row)
+            if rows:
+                self._sessions.let_go(entry, name)
             known = self._rows.remove(entry, name)
             if rows or known:
                 entry.event(event, session=name, messages=len(rows))
