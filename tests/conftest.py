@@ -50,7 +50,7 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shared_cache: Path) -> None:
     for name in list(os.environ):
-        if name.startswith(("TRUEKEEP_", "XDG_")) and name != "TRUEKEEP_LONG":
+        if name.startswith(("TRUEKEEP_", "XDG_")) and not name.startswith("TRUEKEEP_LONG"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(shared_cache))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.extract.parrot import Parrot
 from truekeep import Keep
-from truekeep.extract.exchange import ChatMessages
-from truekeep.extract.llm import Reply
-from truekeep.extract.usage import Usage
 
 OWNER = (
     "I live in Porto.",
@@ -40,29 +36,6 @@ CHANNELS = ("web", "email", "tool", "agent")
 EXAMPLES = 300 if os.environ.get("TRUEKEEP_LONG") else 12
 Turn = tuple[str, str]
 _numbers = count()
-
-
-class Parrot:
-    """A model that returns whatever it is told to, as a memory, resting on whatever quotes it is told to claim."""
-
-    name = "parrot"
-
-    def __init__(self, claims: Sequence[tuple[str, str]]) -> None:
-        made = [
-            {
-                "text": text,
-                "type": "semantic",
-                "topics": [],
-                "entities": [],
-                "quotes": [{"quote": q, "message_id": "1"}],
-            }
-            for text, q in claims
-        ]
-        self._reply = json.dumps({"memories": made})
-
-    def complete(self, _: ChatMessages, __: Mapping[str, Any], check: Callable[[str], Any]) -> Reply:
-        check(self._reply)
-        return Reply(self._reply, Usage())
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,204 @@
+"""Gates that are broken on purpose, each as some design is or could be; ``holes`` says which promise falls with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from truekeep.gate import Gate
+from truekeep.influence import Reader
+from truekeep.influence.corroboration import Statement
+from truekeep.intake import Intake
+from truekeep.memory_rows import MemoryRows
+from truekeep.proofs import Proofs
+from truekeep.recall import Query, Recall, Recaller
+from truekeep.sessions import Sessions
+from truekeep.statements import tag
+from truekeep.stores.ledger import Entry
+from truekeep.stores.records import memory_body, memory_from
+from truekeep.tombstones import Tombstones
+from truekeep.types import Candidate, Channel, Memory, Standing, Tombstone, Verdict
+
+Patch = pytest.MonkeyPatch
+
+
+# Where standing comes from
+
+
+def _promoting(patch: Patch, when: Callable[[Candidate], Any]) -> None:
+    whole = Intake.candidate
+
+    def candidate(self: Intake, text: str, **fields: Any) -> Candidate:
+        made = whole(self, text, **fields)
+        return replace(made, standing=Standing.OWNER) if when(made) else made
+
+    patch.setattr(Intake, "candidate", candidate)
+
+
+def labels_are_believed(patch: Patch) -> None:
+    """Metadata that says ``verified`` makes it so."""
+    _promoting(patch, lambda candidate: candidate.metadata.get("verified"))
+
+
+def wording_is_believed(patch: Patch) -> None:
+    """What says "is the" is a fact."""
+    _promoting(patch, lambda candidate: " is the " in candidate.text)
+
+
+def the_memory_type_is_believed(patch: Patch) -> None:
+    """What calls itself episodic was lived through."""
+    _promoting(patch, lambda candidate: candidate.kind == "episodic")
+
+
+def relayed_text_is_its_carriers(patch: Patch) -> None:
+    """A system vouches for what its customers wrote."""
+    patch.setattr("truekeep.intake.relays", lambda *_: False)
+
+
+def parents_are_forgotten(patch: Patch) -> None:
+    """What is derived stands as its channel does, not as the lowest of its parents."""
+    from truekeep.origin import standing_of
+
+    def standing(channel: Channel, **known: Any) -> Standing:
+        return standing_of(channel, **(known | {"parents": ()}))
+
+    patch.setattr("truekeep.intake.standing_of", standing)
+
+
+# What counts as a proof
+
+
+def sources_are_counted(patch: Patch) -> None:
+    """Two sources that agree are two witnesses, whoever they are."""
+
+    def stated(self: Proofs, memory: Memory, reader: Reader) -> Iterator[Memory]:
+        return map(memory_from, self._ledger.all("memories"))
+
+    patch.setattr(Proofs, "_stated", stated)
+    patch.setattr(sys.modules["truekeep.influence.corroboration"], "_why_no_witness", lambda *_: "")
+
+
+def echoes_are_witnesses(patch: Patch) -> None:
+    """Nobody remembers what was first met as hearsay."""
+    patch.setattr(Proofs, "_repeats_hearsay", lambda *_: False)
+
+
+def copies_add_up(patch: Patch) -> None:
+    """Two systems are independent even if one only passes on what the other said."""
+    patch.setattr(Statement, "lineage", property(lambda self: frozenset({self.memory_id})))
+
+
+def credit_lifts_hearsay(patch: Patch) -> None:
+    """Whatever led to a good outcome may act."""
+    from truekeep.influence import InfluencePolicy
+    from truekeep.influence.may_act import MemoryFacts, _hearsay
+
+    def hearsay(memory: MemoryFacts, policy: InfluencePolicy) -> Any:
+        return _hearsay(memory, InfluencePolicy(hearsay_may_act_by_credit=True))
+
+    patch.setattr(sys.modules["truekeep.influence.may_act"], "_hearsay", hearsay)
+
+
+def _allowing(patch: Patch, capability: str) -> None:
+    held = Channel.may
+    patch.setattr(Channel, "may", lambda self, asked: asked == capability or held(self, asked))
+
+
+def the_agent_holds_credit(patch: Patch) -> None:
+    """Whoever acts also says how it went."""
+    _allowing(patch, "credit")
+
+
+# What hearsay can take away
+
+
+def anybody_deletes(patch: Patch) -> None:
+    """A wish to delete is a deletion."""
+    _allowing(patch, "delete")
+
+
+def the_newest_word_wins(patch: Patch) -> None:
+    """A newcomer retires its elders, whether or not it may act."""
+    patch.setattr("truekeep.rivals._is_hearsay", lambda *_: False)
+    for module in ("truekeep.succession", "truekeep.influence.succession"):
+        patch.setattr(f"{module}.replaces", lambda *_, **__: True)
+
+
+def the_newest_word_ends_the_elders(patch: Patch) -> None:
+    """A newcomer gives all that it is about an end."""
+    whole = MemoryRows.store
+
+    def store(self: MemoryRows, entry: Entry, memory: Memory, vector: Any, related: Iterable[Memory]) -> Memory:
+        for elder in related:
+            sealed = self._ledger.get("memories", elder.id)
+            if sealed is not None and elder.expires_at is None:
+                ended = replace(elder, expires_at=memory.created_at)
+                entry.replace("memories", sealed.row, memory_body(ended), tag(ended))
+        return whole(self, entry, memory, vector, related)
+
+    patch.setattr(MemoryRows, "store", store)
+
+
+def anybody_changes_anything(patch: Patch) -> None:
+    """New content takes the place of the old, whoever offers it."""
+
+    def change(self: Gate, target: Memory, candidate: Candidate) -> Verdict:
+        (judged,) = self._judge([candidate])
+        with self._ledger.writing() as entry:
+            return self._change(entry, target, judged)
+
+    patch.setattr(Gate, "admit_change", change)
+
+
+def one_queue_for_all(patch: Patch) -> None:
+    """A full queue is full for everybody."""
+    patch.setattr("truekeep.gate.open_tag", lambda *_: "open")
+
+
+def a_rejected_lie_silences_the_owner(patch: Patch) -> None:
+    """A tombstone lies over everybody's words."""
+    over = Tombstones.over
+
+    def lies_over(self: Tombstones, text: str, standing: Standing) -> Tombstone | None:
+        return over(self, text, Standing.HEARSAY)
+
+    patch.setattr(Tombstones, "over", lies_over)
+
+
+def recall_filters_too_late(patch: Patch) -> None:
+    """The best k are found first, and what may not act is left out of them then."""
+    answer = Recaller.answer
+
+    def answered(self: Recaller, query: Query) -> Recall:
+        found = answer(self, replace(query, influence_only=False))
+        return Recall([hit for hit in found if hit.may_act or not query.influence_only])
+
+    patch.setattr(Recaller, "answer", answered)
+
+
+# What a session took in
+
+
+def shown_hearsay_leaves_no_trace(patch: Patch) -> None:
+    """A session stays clean whatever it recalls."""
+    patch.setattr(Sessions, "taint", lambda *_: None)
+
+
+def read_hearsay_leaves_no_trace(patch: Patch) -> None:
+    """A session stays clean whatever it reads."""
+    patch.setattr(Sessions, "_taint", lambda *_: None)
+
+
+def roles_are_believed(patch: Patch) -> None:
+    """A message whose role is ``user`` is the owner's."""
+    whole = Sessions.observe
+
+    def observe(self: Sessions, session: str, channel: Channel, text: str, **fields: Any) -> Any:
+        said = replace(channel, name="user", standing=Standing.OWNER) if fields.get("role") == "user" else channel
+        return whole(self, session, said, text, **fields)
+
+    patch.setattr(Sessions, "observe", observe)

@@ -1,0 +1,182 @@
+"""What the two sides are compared for after every step: P1 and P2, to the letter.
+
+**Memories.** The set of memories that may act, by text and principal, is the same on both sides, for every reader. That
+it is not larger with the hearsay is P1, that it is not smaller is P2. What extra hearsay wrote never acts at all, even
+under a text that acts by somebody else's word. What stands above hearsay is still there, in the same words, and so are
+the review items of other sources.
+
+**The documented exception to P2.** A value first met as hearsay blocks its corroboration by enrolled systems: that
+costs availability, never integrity. A memory is excused only if the record, which keeps its own book of who mentioned
+what first, says that it would act but for such a value; a memory that acted before the hearsay came has its value in
+that book already and is never excused. The excuse is not left standing: the owner says the words, or in a shared keep
+a reviewer approves them, as the design promises that helps, and from then on the comparison is strict again.
+
+**Recall.** ``recall(influence_only=True)`` answers the same texts in the same order on both sides, and finds what may
+act by its own words.
+
+**Calls.** See ``compare_answers``.
+"""
+
+from __future__ import annotations
+
+from tests.promises.grounds import check_grounds, grounds
+from tests.promises.record import PromiseBroken
+from tests.promises.side import Side
+from tests.promises.twins import TicketPair, Twins
+from tests.promises.world import PAYING
+from truekeep.action import Answer, Provenance
+from truekeep.action.model import PROVEN
+from truekeep.influence import Reader
+from truekeep.reading import Shown, is_hearsay
+from truekeep.types import Memory
+
+_QUERIES = ("What is Northwind's account?", "plan of Northwind", "Eva email", "Acme account 7741-90")
+Face = tuple[str, str | None]
+
+
+def compare(twins: Twins, step: int) -> None:
+    """Everything that has to be equal after a step."""
+    twins.match_items()
+    plain, laden = twins.prune()
+    clear_first_met(twins, plain, laden)
+    _same_contents(twins, plain, laden)
+    _same_items(twins)
+    for reader in _readers(twins):
+        on_plain, on_laden = acting(twins.plain, reader), acting(twins.laden, reader)
+        _same_faces(on_plain, on_laden, reader)
+        extra = [one for one in on_laden if (known := twins.laden.written.get(one.memory.id)) and known.is_extra]
+        if extra:
+            raise PromiseBroken(f"P1: hearsay acts for {reader}: {extra[0].text!r}, {extra[0].why}")
+        check_grounds(twins.plain, plain, {one.memory.id for one in on_plain}, reader)
+        check_grounds(twins.laden, laden, {one.memory.id for one in on_laden}, reader)
+        if reader.principal is None and reader is not PAYING and on_laden and step % 4 == 0:
+            _finds(twins.laden, on_laden[step % len(on_laden)].memory.text)
+    if step % 2:
+        _same_recall(twins, _QUERIES[step // 2 % len(_QUERIES)], 3 if step % 4 == 1 else 50)
+
+
+def _readers(twins: Twins) -> list[Reader]:
+    """For whom to compare; a purpose makes a difference only where something was approved for one."""
+    approved = any(known.approval is not None for known in twins.laden.written.values())
+    return [reader for reader in twins.world.readers if reader is not PAYING or approved]
+
+
+def acting(side: Side, reader: Reader) -> list[Shown]:
+    """What may act for a reader, as listed."""
+    return [shown for shown in side.keep._reader.listed(whom=reader) if shown.may_act]
+
+
+def _same_faces(plain: list[Shown], laden: list[Shown], reader: Reader) -> None:
+    without, given = {_face(one.memory) for one in plain}, {_face(one.memory) for one in laden}
+    if added := given - without:
+        raise PromiseBroken(f"P1: with hearsay these also act for {reader}: {sorted(map(str, added))}")
+    if removed := without - given:
+        raise PromiseBroken(f"P2: with hearsay these no longer act for {reader}: {sorted(map(str, removed))}")
+
+
+def _face(memory: Memory) -> Face:
+    return memory.text, memory.origin.principal
+
+
+def _same_contents(twins: Twins, plain: dict[str, Memory], laden: dict[str, Memory]) -> None:
+    for pair in twins.pairs:
+        one, other = plain[pair.plain], laden[pair.laden]
+        if is_hearsay(one) and is_hearsay(other):
+            continue
+        if (one.text, one.standing, one.expires_at) != (other.text, other.standing, other.expires_at):
+            raise PromiseBroken(f"P2: hearsay changed {one.text!r} into {other.text!r}")
+
+
+def _same_items(twins: Twins) -> None:
+    if not twins.items:
+        return
+    plain = {item.id: item.state for item in twins.plain.keep.review.list(None)}
+    laden = {item.id: item.state for item in twins.laden.keep.review.list(None)}
+    for pair in twins.items:
+        if plain.get(pair.plain) != laden.get(pair.laden):
+            raise PromiseBroken(f"P2: hearsay made a review item {laden.get(pair.laden)}, not {plain.get(pair.plain)}")
+    twins.items = [pair for pair in twins.items if pair.plain in plain]
+
+
+def clear_first_met(twins: Twins, plain: dict[str, Memory], laden: dict[str, Memory]) -> None:
+    """Let the owner clear the values that hearsay mentioned first, where only that keeps a memory from acting."""
+    texts: list[str] = []
+    for reader in twins.world.readers:
+        for pair in twins.pairs:
+            known = twins.laden.written[pair.laden]
+            is_blocked = (
+                twins.laden.repeats_hearsay(known.text)
+                and grounds(twins.plain, plain, pair.plain, reader)
+                and not grounds(twins.laden, laden, pair.laden, reader)
+                and grounds(twins.laden, laden, pair.laden, reader, mind_hearsay=False)
+            )
+            if is_blocked:
+                texts += [one.text for one in twins.laden.written.values() if one.fact == known.fact]
+    for text in dict.fromkeys(texts):
+        for side in twins.sides:
+            side.clear(text)
+
+
+def _same_recall(twins: Twins, query: str, k: int) -> None:
+    if twins.has_echo:
+        return  # an enrolled echo is no hearsay to the index: it counts among the words of what could act
+    plain, laden = (_recalled(side, query, k) for side in twins.sides)
+    if plain != laden:
+        raise PromiseBroken(f"P1/P2: {query!r} is answered {plain} without hearsay and {laden} with it")
+
+
+def _recalled(side: Side, query: str, k: int) -> list[Face]:
+    return [_face(hit.memory) for hit in side.keep.recall(query, k=k, influence_only=True)]
+
+
+def _finds(side: Side, text: str) -> None:
+    """Nothing that is not proven hides what is: not even a copy."""
+    plainly = {hit.memory.text for hit in side.keep.recall(text, k=50)}
+    if text in plainly and text not in {found for found, _ in _recalled(side, text, 50)}:
+        raise PromiseBroken(f"P2: {text!r} may act but is not recalled")
+
+
+def compare_answers(twins: Twins, ticket: TicketPair) -> None:
+    """What hearsay may do to a call, and what not.
+
+    Value by value, hearsay never proves one (P1) and never takes a proof away (P2): a value of the owner's, of a memory
+    that may act or of the operator's stays one, a stale one stays stale, a document pointed at stays one. A value that
+    was found nowhere may turn out to be hearsay's; that is what the boundary is there to notice, and the design's table
+    answers it with less.
+
+    Between values that are not proven there are two ways back up, neither of which is ever enough for a consequential
+    action without a confirmation: a document that the owner pointed at is the owner's choice of a source, and hearsay
+    that its own source replaced is no longer held. An ordinary action may go ahead on either, as it would if the keep
+    had never heard the value.
+
+    Where no value changed its source, the answer and its code are the same. In a session where the person's words were
+    held to be a copy of what was read there before, they prove less; then only P1 is asked.
+    """
+    plain, laden, is_echoed = ticket.plain, ticket.laden, ticket.session in twins.echoed
+    sources = [(one.provenance, other.provenance) for one, other in zip(plain.traced, laden.traced, strict=True)]
+    changed = {source for source in sources if source[0] is not source[1]}
+    is_back = any(ticket.call.uses(fact) for fact in twins.taken_back)
+    for before, after in changed:
+        if _rises(before, after, is_back=is_back):
+            raise PromiseBroken(f"P1: hearsay makes a value of {ticket.call} {after.name} instead of {before.name}")
+        if _falls(before, after) and not is_echoed:
+            raise PromiseBroken(f"P2: hearsay makes a value of {ticket.call} {after.name} instead of {before.name}")
+    is_let_go = not plain.is_consequential and any(before is Provenance.HEARSAY for before, _ in changed)
+    if laden.decision is Answer.ALLOW and plain.decision is not Answer.ALLOW and not is_let_go:
+        raise PromiseBroken(f"P1: with hearsay {ticket.call} is allowed, without it {plain.decision} ({plain.code})")
+    if not changed and not is_echoed and (plain.decision, plain.code) != (laden.decision, laden.code):
+        raise PromiseBroken(f"P2: {ticket.call} is answered {laden.code} instead of {plain.code}")
+
+
+def _rises(before: Provenance, after: Provenance, *, is_back: bool) -> bool:
+    """Whether hearsay lent a value a better source than it had."""
+    if before in PROVEN or after > before:
+        return False
+    if after in PROVEN or after is Provenance.STALE:
+        return True
+    return before is Provenance.HEARSAY and after is Provenance.COMPUTED and not is_back
+
+
+def _falls(before: Provenance, after: Provenance) -> bool:
+    """Whether hearsay took a source away from a value that had one."""
+    return after > before and after not in PROVEN and before not in (Provenance.COMPUTED, Provenance.HEARSAY)

@@ -1,0 +1,75 @@
+"""Which broken gate breaks which promise, and which rules of the machine lead to its hole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import strategies as st
+
+from tests.promises import broken
+from tests.promises.acting import CarryOut
+from tests.promises.attempts import TurnDown
+from tests.promises.looking import ListAll
+from tests.promises.machine import EVERYTHING, Rules
+from tests.promises.operations import numbers, one_of, parents, people, read_channels, sessions, systems
+from tests.promises.vocabulary import HONEST, ODD, wordings
+from tests.promises.world import ALONE, INFORMED, World
+from tests.promises.writing import Remember
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A gate with one hole."""
+
+    break_it: Callable[[pytest.MonkeyPatch], None]
+    rules: tuple[str, ...]
+    world: World = ALONE
+    promise: str = "P1"
+    directed: Rules | None = None
+
+    @property
+    def name(self) -> str:
+        return self.break_it.__name__
+
+    @property
+    def table(self) -> Rules:
+        """The rules that lead to the hole, as one: otherwise hypothesis would leave some of so few out at random."""
+        named = [EVERYTHING[name] for name in self.rules]
+        return {"step": one_of(*named, *(self.directed or {}).values())}
+
+
+_FIRST = st.sampled_from(wordings(HONEST[0]))
+_SYSTEMS_COPY: Rules = {"system_copies": st.builds(Remember, systems, _FIRST, parents=parents | st.just((0,)))}
+_UNCREDITED: Rules = {"carry_out": st.builds(CarryOut, sessions, numbers, st.none())}
+_REJECTED: Rules = {"rejects": st.builds(TurnDown, numbers)}
+_ODD: Rules = {"owner_says": st.builds(Remember, people, st.sampled_from(ODD))}
+_ORDINARY: Rules = {"reads": st.builds(Remember, read_channels, st.sampled_from(wordings(HONEST[3])))}
+_NOTED: Rules = {
+    "lists": st.builds(ListAll, sessions),
+    "notes": st.builds(Remember, st.just("agent"), _FIRST, session=sessions),
+}
+
+BROKEN = (
+    Broken(broken.labels_are_believed, ("extra_read",), promise="P3"),
+    Broken(broken.wording_is_believed, ("extra_read", "extra_agent"), promise="P3"),
+    Broken(broken.the_memory_type_is_believed, ("extra_read",), promise="P3"),
+    Broken(broken.relayed_text_is_its_carriers, ("extra_relayed",), promise="P3"),
+    Broken(broken.parents_are_forgotten, ("is_read", "owner_says", "system_says"), INFORMED, "P3"),
+    Broken(broken.sources_are_counted, ("system_says", "extra_read"), INFORMED),
+    Broken(broken.echoes_are_witnesses, ("extra_echo",)),
+    Broken(broken.copies_add_up, (), promise="P1/P3", directed=_SYSTEMS_COPY),
+    Broken(broken.credit_lifts_hearsay, ("carry_out",), INFORMED, "P1/P3", directed=_ORDINARY),
+    Broken(broken.the_agent_holds_credit, ("owner_says", "extra_attempt"), directed=_UNCREDITED),
+    Broken(broken.anybody_deletes, ("owner_says", "extra_change"), promise="P2"),
+    Broken(broken.the_newest_word_wins, ("owner_says", "extra_read"), INFORMED, "P2"),
+    Broken(broken.the_newest_word_ends_the_elders, ("owner_says", "extra_read"), INFORMED, "P2"),
+    Broken(broken.anybody_changes_anything, ("owner_says", "extra_change"), promise="P2"),
+    Broken(broken.one_queue_for_all, ("extra_read",), promise="P2", directed=_ODD),
+    Broken(broken.a_rejected_lie_silences_the_owner, ("owner_says", "extra_read"), promise="P2", directed=_REJECTED),
+    Broken(broken.recall_filters_too_late, ("owner_says", "extra_read"), INFORMED, "P1/P2"),
+    Broken(broken.shown_hearsay_leaves_no_trace, ("begin", "is_read"), INFORMED, "P3", directed=_NOTED),
+    Broken(broken.read_hearsay_leaves_no_trace, ("begin", "extra_observed", "agent_writes"), promise="P3"),
+    Broken(broken.roles_are_believed, ("extra_observed", "agent_quotes"), promise="P3"),
+)

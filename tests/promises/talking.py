@@ -1,0 +1,93 @@
+"""The operations of sessions: what they take in, hold in working memory and are distilled into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tests.promises.agreement import same
+from tests.promises.record import Outcome, PromiseBroken, attempt
+from tests.promises.side import KEEP, Side
+from tests.promises.twins import Twins
+from truekeep.action.wanted import words_of
+from truekeep.types import Standing
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Declare a session."""
+
+    session: str
+    mediated: bool
+
+    def run(self, twins: Twins) -> None:
+        same(twins.both(lambda side: side.begin(self.session, mediated=self.mediated)), self)
+
+
+@dataclass(frozen=True)
+class Observe:
+    """Report what a session took in; ``owner`` is the person it acts for."""
+
+    session: str
+    channel: str
+    text: str
+    principal: str | None = None
+    way: str = KEEP
+
+    def run(self, twins: Twins) -> None:
+        is_person = self.channel == "owner"
+        via = twins.world.speaker(self.session) if is_person else self.channel
+        fields = {"principal": self.principal} if self.principal is not None else {}
+        same(twins.both(lambda side: side.observe(self.session, via, self.text, way=self.way, **fields)), self)
+        if is_person:
+            self._compare_own(twins)
+
+    def _compare_own(self, twins: Twins) -> None:
+        """The person's words may be held to be a copy only of what this very session had taken in before."""
+        plain, laden = (side.keep._sessions.observations(self.session)[-1] for side in twins.sides)
+        if plain.own == laden.own:
+            return
+        read = {word for text in twins.laden.read[self.session] for word in words_of(text)}
+        if not all(word in read for part in laden.pasted for word in words_of(part)):
+            raise PromiseBroken(f"P2: hearsay made {laden.pasted} of {self.text!r} a paste")
+        twins.echoed.add(self.session)
+
+
+@dataclass(frozen=True)
+class Jot:
+    """Put something into a session's working memory; what a system or a page leaves there, the session took in."""
+
+    session: str
+    channel: str
+    text: str
+    days: int | None = None
+
+    def run(self, twins: Twins) -> None:
+        via = twins.world.speaker(self.session) if self.channel == "owner" else self.channel
+        same(twins.both(lambda side: self.on(side, via)), self)
+
+    def on(self, side: Side, via: str) -> Outcome:
+        ttl = None if self.days is None else timedelta(days=self.days)
+        outcome = attempt(lambda: side.keep.working.put(self.session, via=via, data={"note": self.text}, ttl=ttl))
+        most = side.most(self.text, via, self.session, None, (), None)
+        if outcome.ok and most is Standing.HEARSAY:
+            side.heard.add(self.session)
+        return outcome
+
+
+@dataclass(frozen=True)
+class LetGo:
+    """The host lets a session go with all that was said in it, or all sessions whose time is over."""
+
+    session: str | None
+
+    def run(self, twins: Twins) -> None:
+        for side in twins.sides:
+            if self.session is None:
+                side.keep.working.sweep()
+            else:
+                with side.keep.session(self.session):
+                    """The conversation is over."""
+                side.keep.working.delete(self.session)
+                side.said.pop(self.session, None)
+                side.read.pop(self.session, None)

@@ -1,0 +1,62 @@
+"""Sequences by which the machine, or whoever reads along, once broke a promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.promises.agreement import Operation
+from tests.promises.attempts import WipeOut
+from tests.promises.comparison import compare
+from tests.promises.deciding import Erase
+from tests.promises.hearsay import Echo, Hoax, Write
+from tests.promises.talking import Begin, LetGo, Observe
+from tests.promises.twins import Twins
+from tests.promises.vocabulary import HONEST, POISON, wordings
+from tests.promises.world import ALONE, INFORMED, SHARED, World
+from tests.promises.writing import Agree, Remember
+
+TRUE = wordings(HONEST[0])
+
+
+def live(world: World, *operations: Operation) -> None:
+    """Live a life on both sides, and compare them after every step."""
+    twins = Twins(world)
+    try:
+        for step, operation in enumerate(operations):
+            twins.advance(seconds=1)
+            operation.run(twins)
+            compare(twins, step)
+    finally:
+        twins.close()
+
+
+@pytest.mark.parametrize("world", [ALONE, INFORMED, SHARED], ids=lambda world: world.name)
+def test_erasing_a_lie_does_not_let_its_echoes_act(world: World) -> None:
+    lie = 0 if world is INFORMED else 2  # where it is held, its echoes are listed before it
+    live(world, Hoax(POISON[0], "web"), WipeOut(lie))
+
+
+def test_erasing_one_echo_of_a_lie_does_not_let_the_others_act() -> None:
+    lie = wordings(POISON[0])
+    echoes = (Echo("crm", POISON[0], 0), Echo("billing", POISON[0], 1), Echo("crm", POISON[0], 2))
+    live(INFORMED, Write(Remember("web", lie[0])), *echoes, WipeOut(0), WipeOut(2), WipeOut(0))
+
+
+def test_hearsay_after_an_erasure_does_not_take_away_what_was_proved_before() -> None:
+    third = Remember("crm", TRUE[2])
+    live(INFORMED, Agree(HONEST[0], (0, 1)), third, Erase(2), Write(Remember("web", TRUE[0])))
+
+
+def test_hearsay_after_an_erasure_does_not_take_away_what_the_owner_had_cleared() -> None:
+    read, said = Remember("web", TRUE[0]), Observe("s-1", "owner", TRUE[0])
+    live(INFORMED, read, Agree(HONEST[0], (0, 1)), said, Erase(0), Write(Remember("web", TRUE[0])))
+
+
+def test_a_session_that_read_hearsay_is_not_clean_again_after_it_was_let_go() -> None:
+    live(
+        ALONE,
+        Observe("s-1", "web", TRUE[0]),
+        LetGo("s-1"),
+        Begin("s-1", True),
+        Remember("agent", TRUE[0], session="s-1"),
+    )
