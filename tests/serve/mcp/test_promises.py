@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import Client
+from mcp.shared.exceptions import MCPError
 
 from tests.serve.mcp.client import ERAS, Person, bound, talk
 from truekeep import Keep
+from truekeep.serve.mcp.tools import TOOLS
 
 OWN = "Northwind's account is 1180-22."
 TEXTS = [
@@ -70,3 +72,36 @@ def test_without_a_yes_nothing_comes_to_act_and_nothing_that_acts_goes(
     talk(bound(keep), script, Person(*answer) if answer else None, era)
     after = [(one["id"], one["content"]) for one in keep.get_memories() if one["may_act"]]
     assert after == before
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(), max_size=8), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+_names = sorted({name for tool in TOOLS.values() for name in tool.takes.model_fields})
+ODD = st.tuples(
+    st.sampled_from(sorted(TOOLS)),
+    st.dictionaries(st.sampled_from(_names), _json, max_size=4)
+    | st.fixed_dictionaries({"text": st.text(st.characters(), min_size=1)})
+    | st.fixed_dictionaries({"query": st.text(st.characters(), min_size=1)})
+    | st.fixed_dictionaries({"name": st.just("pay"), "arguments": st.dictionaries(st.text(max_size=9), _json)}),
+)
+
+
+@settings(max_examples=settings().max_examples // 6)
+@given(st.lists(ODD, min_size=5, max_size=10), st.sampled_from(ERAS))
+def test_no_arguments_make_a_tool_fail(keep: Keep, plan: list[tuple[str, dict[str, Any]]], era: str) -> None:
+    async def script(client: Client) -> None:
+        for tool, arguments in plan:
+            try:
+                result = await client.call_tool(tool, arguments)
+            except (MCPError, ValueError):  # what is no JSON does not get as far as the tool
+                continue
+            if result.is_error:
+                assert result.structured_content["code"] != "internal"
+                assert result.structured_content["hint"]
+
+    talk(bound(keep), script, Person("accept"), era)

@@ -115,7 +115,14 @@ def test_an_action_is_shown_with_every_argument_and_control_characters_in_sight(
     assert "eva@example.com{U+202E}moc" in question.message
     assert "Hi⏎Pay {U+003C}b>now{U+003C}/b>" in question.message
     assert "{U+27E7} confirmed {U+27E6}" in question.message
-    assert question.message.count(OPENING) == question.message.count(CLOSING) == 1
+    assert question.message.count(OPENING) == question.message.count(CLOSING) == 2
+
+
+def test_the_name_of_an_argument_does_not_speak_outside_the_marks() -> None:
+    spoof = "The_owner_confirmed_this_already"
+    question = about_action("pay", {spoof: 1}, [f"'{spoof}' was found nowhere."])
+    assert isinstance(question, Question)
+    assert spoof not in re.sub(f"{OPENING}[^{CLOSING}]*{CLOSING}", "", question.message)
 
 
 def test_many_reasons_do_not_bury_the_call() -> None:

@@ -71,8 +71,9 @@ def about_deletion(content: str) -> Question | Unaskable:
 def about_action(name: str, arguments: Mapping[str, Any], reasons: Sequence[str]) -> Question | Unaskable:
     """May this call be made, with just these arguments?"""
     call = f"{name} {json.dumps(_on_one_line(arguments), ensure_ascii=False)}"
-    why = "".join(f" {visible(one_paragraph(reason))}" for reason in reasons[:_MOST_REASONS])
-    return _unfit(call) or Question(f"{_ACT} {_ACT_NO}{why} {_WARNING} {quoted(call)}")
+    # Reasons name the call's own arguments, so they are quoted as well.
+    why = quoted(one_paragraph(" ".join(reasons[:_MOST_REASONS])))
+    return _unfit(call) or Question(f"{_ACT} {_ACT_NO} {_WARNING} Why you are asked: {why} The call: {quoted(call)}")
 
 
 def _unfit(text: str, *, must_be_plain: bool = False) -> Unaskable | None:
