@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -322,6 +323,30 @@ def test_a_client_that_fails_to_ask_has_not_asked(informed: Keep) -> None:
     person.meanwhile = gone
     answer = call(bound(informed), "add_memory", person, text=FACT).structured_content
     assert (answer["standing"], answer["owner"]["why"]) == ("hearsay", "client_failed_to_ask")
+
+
+def test_a_call_that_is_given_up_while_the_person_reads_does_nothing(informed: Keep) -> None:
+    class Slow(Person):
+        async def __call__(self, context: Any, params: Any) -> ElicitResult:  # noqa: ARG002 - named so by callers
+            self.read.append(params.message)
+            if len(self.read) <= MOST_AT_ONCE:
+                scopes[-1].cancel()
+                await anyio.sleep_forever()
+            return ElicitResult(action="accept", content={})
+
+    person, scopes = Slow(), list[anyio.CancelScope]()
+
+    async def script(client: Client) -> None:
+        for number in range(MOST_AT_ONCE):
+            scopes.append(anyio.CancelScope())
+            with scopes[-1]:
+                await client.call_tool("add_memory", {"text": f"Room {number} is free."})
+            assert scopes[-1].cancelled_caught
+        last = await client.call_tool("add_memory", {"text": FACT})
+        assert last.structured_content["standing"] == "owner"
+
+    talk(bound(informed), script, person)
+    assert [memory["content"] for memory in informed.get_memories()] == [FACT]
 
 
 def test_there_is_no_tool_that_approves_credits_or_enrols(informed: Keep) -> None:
