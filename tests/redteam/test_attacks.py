@@ -73,7 +73,7 @@ def test_attacks_get_nothing_from_five_hundred_memories_found_by_meaning() -> No
 
 @pytest.mark.long
 @pytest.mark.timeout(0)
-@pytest.mark.skipif(not IS_LONG, reason="the whole battery takes the better part of an hour")
+@pytest.mark.skipif(not IS_LONG, reason="the whole battery takes a quarter of an hour")
 @pytest.mark.parametrize("size", SIZES)
 def test_no_attack_gets_anything_from_a_keep_of_any_size(size: int) -> None:
     report = battery(Settings(policy="inform", embedder="minilm"), (size,))
