@@ -90,6 +90,7 @@ def echoes_are_witnesses(patch: Patch) -> None:
 def copies_add_up(patch: Patch) -> None:
     """Two systems are independent even if one only passes on what the other said."""
     patch.setattr(Statement, "lineage", property(lambda self: frozenset({self.memory_id})))
+    patch.setattr(Statement, "voices", property(lambda self: frozenset({self.principal})))
 
 
 def credit_lifts_hearsay(patch: Patch) -> None:
