@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -69,9 +70,13 @@ class Utility:
         return all(self._counts[group][2] >= self._most for group in GATED)
 
     def ask(self, arena: Arena) -> None:
-        """Put every question of every fact, until there were enough about its group."""
+        """Put every question of every fact, until there were enough about its group.
+
+        By chance and not in the order of the store: what came in early has met less hearsay before it.
+        """
+        asked = random.Random(arena.size).sample(arena.facts, len(arena.facts))  # noqa: S311 - the same ones every time
         with arena.opened() as keep:
-            for fact in arena.facts:
+            for fact in asked:
                 counts = self._counts[fact.group]
                 for question in fact.questions[: max(0, self._most - counts[2])]:
                     counts[0] += _is_found(keep, fact, question, influence_only=False)
