@@ -30,6 +30,8 @@ class Exposure:
     at: datetime
     memories: tuple[tuple[str, int], ...]
     """Ids and versions."""
+    order: int = 0
+    """The number of the audit event that wrote it down; none in rows from before that was kept."""
 
     def as_dict(self) -> dict[str, Any]:
         """The exposure as JSON members."""
@@ -94,6 +96,7 @@ class Exposures:
             "session": exposure.session,
             "at": utc_text(exposure.at),
             "memories": exposure.memories,
+            "order": entry.number,
         }
         entry.put("exposures", new_id("exp"), body, tag=exposure.session)
 
@@ -129,4 +132,5 @@ def _exposure(sealed: Sealed) -> Exposure:
         session=body["session"],
         at=utc_moment(body["at"]),
         memories=tuple((memory_id, version) for memory_id, version in body["memories"]),
+        order=body.get("order", 0),
     )

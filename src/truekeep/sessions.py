@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from truekeep.errors import InvalidRequest
@@ -137,7 +137,7 @@ class Sessions:
             is_dated=is_dated,
         )
         with self._ledger.writing() as entry:
-            entry.put("observations", seen.id, seen.as_body(), tag=session)
+            entry.put("observations", seen.id, replace(seen, order=entry.number).as_body(), tag=session)
             for told, stands in seen.told():
                 self._note(entry, told, stands)
             for heard in self._heard if is_owners else ():

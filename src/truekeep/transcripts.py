@@ -47,6 +47,8 @@ class Observation:
     """What the owner pasted: it was read, not said."""
     is_dated: bool = True
     """Whether ``at`` is when it was said; where nobody knows, "tomorrow" stays "tomorrow"."""
+    order: int = 0
+    """The number of the audit event that wrote it down. ``at`` may be the host's or a sender's word; this is not."""
 
     def told(self) -> Iterator[tuple[str, Standing]]:
         """The texts in it, each with how far it is proven."""
@@ -72,6 +74,7 @@ class Observation:
             "own": self.own,
             "pasted": list(self.pasted),
             "undated": None if self.is_dated else True,
+            "order": self.order or None,
         }
         return {name: value for name, value in members.items() if value not in (None, "", [])}
 
@@ -184,4 +187,5 @@ def _observation(row_id: str, text: str) -> Observation:
         own=body.get("own", ""),
         pasted=tuple(body.get("pasted", ())),
         is_dated=not body.get("undated", False),
+        order=body.get("order", 0),
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Clock
 from truekeep import Keep, TicketRefused
+from truekeep.config import Paths, Settings
 from truekeep.errors import InputError, UnknownId
+from truekeep.stores.rotation import rotate_data
 
 WHO: dict[str, Any] = {"by": "eva", "reason": "the site was taken over"}
 
@@ -69,6 +72,24 @@ def test_the_agents_notes_after_reading_the_source_fall_with_it(informed: Keep, 
     session.remember("The user lives in Nitra.", via="agent", quote="I live in Nitra")
     informed.revoke(principal="evil.example", **WHO)
     assert texts(informed) == {early, "The user lives in Nitra."}
+
+
+@pytest.mark.parametrize("trick", ["the clock was set back", "the message claims a date to come"])
+def test_what_was_noted_after_reading_falls_whatever_the_clock_or_the_sender_says(
+    informed: Keep, clock: Clock, trick: str
+) -> None:
+    session = informed.session("s-1", mediated=True)
+    claimed = clock.now + timedelta(days=900) if "claims" in trick else None
+    session.observe("email", "Northwind's account is 9904-71", principal="evil.example", at=claimed)
+    page = informed.remember("Northwind moved to Trnava.", via="web", principal="evil.example")
+    assert page.accepted
+    informed.recall("Where is Northwind?", session="s-2")
+    clock.advance(days=-2 if "clock" in trick else 0)
+    session.remember("Payments to Northwind go to 9904-71.", via="agent")
+    informed.remember("Letters for Northwind go to Trnava.", via="agent", session="s-2")
+    assert len(texts(informed)) == 3
+    informed.revoke(principal="evil.example", **WHO)
+    assert texts(informed) == set()
 
 
 def test_what_somebody_else_states_too_stays(informed: Keep) -> None:
@@ -146,6 +167,7 @@ def test_rewinding_brings_back_what_was_and_takes_out_what_came_later(keep: Keep
     assert (len(plan["removed"]), len(plan["restored"]), plan["dry_run"]) == (2, 2, True)
     assert texts(keep) == {"I like coffee.", "I own a boat."}
     done = keep.rewind(to=moment, **WHO)
+    assert done["restored"] == plan["restored"], "the report says what the plan said"
     assert texts(keep) == {"I live in Nitra.", "I like tea."}
     assert keep.audit.verify().ok
     keep.undo(done["incident"], by="eva", reason="too far")
@@ -163,6 +185,31 @@ def test_rewinding_goes_to_an_event_and_back_again(keep: Keep) -> None:
     keep.remember("I own a boat.", via="user")
     keep.rewind(to=later, **WHO)
     assert texts(keep) == {"I live in Nitra."}
+
+
+def test_rewinding_goes_past_a_rotation_of_the_keys(home: Path, clock: Clock) -> None:
+    def opened() -> Keep:
+        return Keep.open("alice", home=home, clock=clock)
+
+    with opened() as keep:
+        stays = keep.remember("I live in Nitra.", via="user").memory_id
+        gone = keep.remember("I like tea.", via="user").memory_id
+        assert stays
+        assert gone
+        event = keep.audit.events()[-1].seq
+        keep.delete_memory(gone, via="user")
+        keep.remember("I own a boat.", via="user")
+    for _ in range(2):
+        rotate_data(Paths.resolve(home), "alice", clock, Settings())
+    with opened() as keep:
+        plan = keep.rewind(to=event, **WHO)
+        assert ([one["id"] for one in plan["restored"]], len(plan["removed"]), plan["lost"]) == ([gone], 1, 0)
+        assert texts(keep) == {"I live in Nitra.", "I like tea."}
+    rotate_data(Paths.resolve(home), "alice", clock, Settings())
+    with opened() as keep:
+        keep.undo(plan["incident"], **WHO)
+        assert texts(keep) == {"I live in Nitra.", "I own a boat."}
+        assert keep.audit.verify().ok
 
 
 def test_a_rewind_survives_a_reindex_and_a_second_process(keep: Keep, home: object, clock: Clock) -> None:

@@ -13,12 +13,27 @@ from truekeep.types import Memory, Standing
 
 
 @dataclass(frozen=True, slots=True)
+class Since:
+    """From when on: by the audit log's own count, and by the clock only for rows from before that was kept.
+
+    A clock can be set back, and a message can claim any date.
+    """
+
+    order: int
+    at: datetime
+
+    def covers(self, memory: Memory) -> bool:
+        """Whether the memory was written after that."""
+        return memory.order >= self.order if self.order and memory.order else memory.created_at >= self.at
+
+
+@dataclass(frozen=True, slots=True)
 class Lineage:
     """The memories of a keep as a graph; ``seen`` says which sessions had which memory before them, and since when."""
 
     memories: Mapping[str, Memory]
     children: Mapping[str, frozenset[str]]
-    seen: Mapping[str, Mapping[str, datetime]]
+    seen: Mapping[str, Mapping[str, Since]]
 
     @classmethod
     def of(cls, memories: Iterable[Memory], exposures: Iterable[Exposure]) -> Lineage:
@@ -28,13 +43,13 @@ class Lineage:
         for memory in known.values():
             for parent in memory.origin.parents:
                 children[parent].add(memory.id)
-        seen: defaultdict[str, dict[str, datetime]] = defaultdict(dict)
+        seen: defaultdict[str, dict[str, Since]] = defaultdict(dict)
         for exposure in exposures:
             for memory_id, _ in exposure.memories:
-                seen[memory_id].setdefault(exposure.session, exposure.at)
+                seen[memory_id].setdefault(exposure.session, Since(exposure.order, exposure.at))
         return cls(known, {parent: frozenset(found) for parent, found in children.items()}, seen)
 
-    def derived(self, roots: Collection[str], read_in: Mapping[str, datetime]) -> list[str]:
+    def derived(self, roots: Collection[str], read_in: Mapping[str, Since]) -> list[str]:
         """Everything derived from the roots, to the end, nearest first; the roots are not among it.
 
         ``read_in`` names sessions that read the source itself, and since when: what the agent noted there after that,
@@ -64,7 +79,7 @@ class Lineage:
     def _next(self, memory_id: str) -> list[str]:
         return [*sorted(self.children.get(memory_id, ())), *self._noted(self.seen.get(memory_id, {}))]
 
-    def _noted(self, sessions: Mapping[str, datetime]) -> list[str]:
+    def _noted(self, sessions: Mapping[str, Since]) -> list[str]:
         """What the agent noted in sessions since some moment, and the owner did not say in so many words."""
         return [
             memory.id
@@ -73,5 +88,5 @@ class Lineage:
             and memory.standing is not Standing.OWNER
             and memory.approval is None
             and (since := sessions.get(memory.origin.session or "")) is not None
-            and memory.created_at >= since
+            and since.covers(memory)
         ]

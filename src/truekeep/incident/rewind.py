@@ -14,12 +14,13 @@ from truekeep.incident import records
 from truekeep.incident.records import Incident, Version
 from truekeep.incident.report import Report, Section
 from truekeep.reading import Reader
+from truekeep.stores.audit import ROTATED
 from truekeep.stores.base import EventRow
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from, new_id
 from truekeep.types import Memory, utc_moment, utc_text
 
-REINDEXED, RESTORED = "memories.reindexed", "memory.restored"
+RESEALED, RESTORED = ("memories.reindexed", ROTATED), "memory.restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Rewinder:
             at = self._event_at(to)
             plan = self._plan(at)
             removed = [memory_from(sealed) for sealed in plan.remove]
+            restored = [memory for memory in map(self._custody.version, plan.restore) if memory is not None]
             incident = Incident(
                 id=new_id("inc"),
                 kind=records.REWIND,
@@ -59,7 +61,7 @@ class Rewinder:
                 self._custody.exchange(entry, plan.remove, plan.restore, incident.id)
                 records.put(entry, incident)
                 entry.event("incident.rewound", incident=incident.id, by=by, reason=reason, to=at.seq)
-            return self._report(incident, removed, plan, dry_run=dry_run)
+            return self._report(incident, removed, restored, plan.lost, dry_run=dry_run)
 
     def _event_at(self, to: datetime | int) -> EventRow:
         if isinstance(to, bool) or not isinstance(to, int | datetime):
@@ -94,22 +96,23 @@ class Rewinder:
                     found[body["mac"]] = (sealed.row.tag, body["version"])
         return found
 
-    def _report(self, incident: Incident, removed: Sequence[Memory], plan: _Plan, *, dry_run: bool) -> Report:
-        restored = [memory for memory in map(self._custody.version, plan.restore) if memory is not None]
+    def _report(
+        self, incident: Incident, removed: Sequence[Memory], restored: Sequence[Memory], lost: int, *, dry_run: bool
+    ) -> Report:
         data: dict[str, Any] = {
             "incident": None if dry_run else incident.id,
             "dry_run": dry_run,
             "to": dict(incident.what),
             "removed": [self._line(memory) for memory in removed],
             "restored": [self._line(memory) for memory in restored],
-            "lost": plan.lost,
+            "lost": lost,
         }
         facts = {
             "To": f"{incident.what['to']} (event {incident.what['event']})",
             "By": incident.by,
             "Reason": incident.reason,
             "When": utc_text(incident.at),
-            "Memories": f"{len(removed)} taken out, {len(restored)} brought back, {plan.lost} erased since",
+            "Memories": f"{len(removed)} taken out, {len(restored)} brought back, {lost} erased since",
         } | ({} if dry_run else {"Undo": f"truekeep undo {incident.id}"})
         columns = ("id", "version", "says")
         sections = [
@@ -126,7 +129,8 @@ class Rewinder:
 def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], dict[str, str]]:
     """Which seal stood at which place after an event; and under which newer one the same memory stands now.
 
-    A memory gets a new seal without becoming another when its index card is made anew, and when it is put back.
+    A memory gets a new seal without becoming another when its index card is made anew, when the keep's keys are rotated,
+    and when it is put back.
     """
     places: dict[int, str] = {}
     then: dict[int, str] = {}
@@ -136,7 +140,7 @@ def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], d
         for table, seq, mac in body.get("rows", ()):
             if table != "memories":
                 continue
-            was = places.get(seq) if row.kind == REINDEXED else body.get("was") if row.kind == RESTORED else None
+            was = places.get(seq) if row.kind in RESEALED else body.get("was") if row.kind == RESTORED else None
             if mac is None:
                 places.pop(seq, None)
             else:

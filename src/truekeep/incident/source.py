@@ -9,6 +9,7 @@ from datetime import datetime
 
 from truekeep.candidate import checked_moment, checked_text
 from truekeep.errors import InvalidName, InvalidRequest
+from truekeep.incident.lineage import Since
 from truekeep.origin import session_name
 from truekeep.principal import principal_of
 from truekeep.transcripts import Observation
@@ -65,9 +66,9 @@ class Source:
             and (self.since is None or memory.created_at >= self.since)
         )
 
-    def read_in(self, observations: Iterable[Observation]) -> dict[str, datetime]:
+    def read_in(self, observations: Iterable[Observation]) -> dict[str, Since]:
         """The sessions that took in text from there, and since when. A prompt is not read by a session."""
-        found: dict[str, datetime] = {}
+        found: dict[str, Since] = {}
         for seen in observations if self._is_read() else ():
             if (
                 (self.principal is None or seen.principal in self.spellings)
@@ -75,7 +76,7 @@ class Source:
                 and (self.session is None or seen.session == self.session)
                 and (self.since is None or seen.at >= self.since)
             ):
-                found.setdefault(seen.session, seen.at)
+                found.setdefault(seen.session, Since(seen.order, seen.at))
         return found
 
     def as_dict(self) -> dict[str, str]:
