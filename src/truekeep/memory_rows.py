@@ -54,7 +54,8 @@ class MemoryRows:
         sealed = self._ledger.get("memories", target.id)
         if sealed is None:
             raise UnknownId("The memory that was to be changed is gone.")
-        newer = replace(memory, id=target.id, version=target.version + 1, seq=target.seq, order=entry.number)
+        version = self._next_version(target)
+        newer = replace(memory, id=target.id, version=version, seq=target.seq, order=entry.number)
         self._rivals.withdraw(entry, target)
         self._lineage.withdraw(entry, target)
         keep_version(entry, target, CHANGED, newer.begins)
@@ -78,7 +79,12 @@ class MemoryRows:
         sealed = self._ledger.get("memories", memory.id)
         if sealed is not None:
             return self.replace(entry, memory_from(sealed), memory, vector, related)
-        return self.store(entry, replace(memory, version=memory.version + 1), vector, related)
+        return self.store(entry, replace(memory, version=self._next_version(memory)), vector, related)
+
+    def _next_version(self, memory: Memory) -> int:
+        """The number after the last one; a rewind may have put later versions than this one into history."""
+        kept = (sealed for sealed in self._ledger.tagged("history", memory.id, limit=-1) if sealed.verified)
+        return 1 + max([memory.version, *(memory_from(sealed).version for sealed in kept)])
 
     def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime, *, into: str | None = None) -> None:
         """Take a memory out of the keep. What was ours goes to history; ``into`` is what it became part of."""

@@ -212,6 +212,23 @@ def test_rewinding_goes_past_a_rotation_of_the_keys(home: Path, clock: Clock) ->
         assert keep.audit.verify().ok
 
 
+def test_a_memory_changed_after_a_rewind_is_a_version_of_its_own(keep: Keep) -> None:
+    plot = keep.remember("Plot 17 is leased to Anna.", via="user").memory_id
+    assert plot
+    event = keep.audit.events()[-1].seq
+    keep.update_memory(plot, "Plot 17 is leased to Boris.", via="user")
+    first = keep.rewind(to=event, **WHO)["incident"]
+    keep.update_memory(plot, "Plot 17 is leased to Cyril.", via="user")
+    keep.undo(first, **WHO)
+    assert texts(keep) == {"Plot 17 is leased to Boris."}
+    keep.delete_memory(plot, via="user")
+    assert keep.restore(plot, via="user", version=1).accepted
+    assert texts(keep) == {"Plot 17 is leased to Anna."}
+    keep.delete_memory(plot, via="user")
+    assert len({entry["version"] for entry in keep.history(plot)}) == len(keep.history(plot)) == 4
+    assert keep.audit.verify().ok
+
+
 def test_a_rewind_survives_a_reindex_and_a_second_process(keep: Keep, home: object, clock: Clock) -> None:
     keep.remember("I live in Nitra.", via="user")
     event = keep.audit.events()[-1].seq

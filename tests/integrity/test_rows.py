@@ -215,3 +215,18 @@ def test_a_snapshot_that_was_renamed_is_not_quietly_made_anew(home: Path, keep: 
         keep.snapshot("s-1")
     assert caught.value.code == "snapshot_unverified"
     assert keep.snapshot("s-1", refresh=True).text
+
+
+def test_strangers_under_the_ids_to_come_stop_no_decision(home: Path, keep: Keep) -> None:
+    """Whoever holds the file's key can guess the ids of notes and versions; a forged row there must not be in the way."""
+    stored = keep.remember("The office is in Nitra.", via="user").memory_id
+    with intruder(home) as connection:
+        ids = [("notes", str(number)) for number in range(2, 9)] + [("history", f"{stored}.1")]
+        for seq, (table, row_id) in enumerate(ids, 700):
+            forged = (seq, row_id, "", "{}", bytes(48))
+            connection.execute(f"INSERT INTO {table}(seq, id, tag, body, mac) VALUES (?, ?, ?, ?, ?)", forged)
+    assert stored
+    assert keep.delete_memory(stored, via="user", reason="it moved").code == "deleted"
+    assert keep.get_memories() == []
+    with Keep.open("alice", home=home) as again:
+        assert again.restore(stored, via="user").accepted

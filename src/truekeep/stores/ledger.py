@@ -409,8 +409,8 @@ class Entry:
         return self.tip.head.seq + 1
 
     def put(self, table: str, row_id: str, body: dict[str, Any], tag: str = "", *, card: bytes | None = None) -> int:
-        """Add a row at the next place; returns its place."""
-        stranger = self._backend.by_id(table, row_id) if table in RESTRICTING else None
+        """Add a row at the next place; returns its place. A stranger under its id has to make room."""
+        stranger = self._backend.by_id(table, row_id)
         if stranger is not None and self.known(table, stranger.seq) is None:
             self.remove(table, stranger)
         seq = self._backend.next_seq(table)

@@ -19,6 +19,7 @@ from truekeep.errors import (
     StoreError,
     StoreFull,
     StoreReadOnly,
+    StoreTampered,
 )
 from truekeep.stores.base import CARDED, TABLES, EventRow, Row
 from truekeep.stores.sqlite_schema import migrate
@@ -42,6 +43,7 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
         "The file is not this keep's database, or it was encrypted with another key.",
     ),
     (apsw.SQLError, StoreCorrupt, "The keep's file does not have the tables it should have."),
+    (apsw.ConstraintError, StoreTampered, "A row stands where this keep did not put it."),
 )
 
 
