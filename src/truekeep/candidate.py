@@ -12,6 +12,7 @@ from truekeep.errors import InvalidRequest, InvalidText
 from truekeep.types import Candidate, Memory
 
 KINDS = ("semantic", "episodic")
+_MOST = 1 << 62
 
 
 def checked_text(text: object, cap: int) -> str:
@@ -74,6 +75,13 @@ def checked_moment(name: str, moment: object) -> datetime | None:
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise InvalidRequest(f"{name} must be a datetime with a time zone.", code="invalid_moment")
     return moment.astimezone(UTC)
+
+
+def checked_limit(limit: object) -> int | None:
+    """How many are wanted at most; none for all."""
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < _MOST):
+        raise InvalidRequest("A limit is a whole number that is not negative.", code="invalid_limit")
+    return limit
 
 
 def fields_of(candidate: Candidate | Memory) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 from truekeep.archive import Archive
 from truekeep.audit import Audit
 from truekeep.boundary import ActionAnswer, Boundary
-from truekeep.candidate import checked_moment, checked_text
+from truekeep.candidate import checked_limit, checked_moment, checked_text
 from truekeep.catalog import Catalog
 from truekeep.channels import Channels
 from truekeep.config import Paths, Settings
@@ -323,6 +323,7 @@ class Keep:
         """
         start = self._found(after).row.seq if after is not None else 0
         moment = checked_moment("as_of", as_of)
+        checked_limit(limit)
         listed = self._reader.listed(after=start, limit=limit, whom=self._whom(session), as_of=moment)
         if moment is not None:
             earlier = [self._reader.earlier(one.memory, one.until) for one in self._archive.changed()]
@@ -421,6 +422,8 @@ class Keep:
 
         In a shared keep ``member`` says for whom it acts.
         """
+        if not isinstance(mediated, bool):
+            raise InvalidRequest("Whether a session is mediated is true or false.", code="invalid_mediated")
         if member is not None:
             member = own_principal(self.channels.get(f"{MEMBER}{member}"))
         self._sessions.begin(session_name(name), mediated=mediated, member=member)

@@ -61,8 +61,8 @@ class Review:
             reason=checked_text(reason, _REASON_CAP),
             at=self._clock(),
             until=checked_moment("until", until),
-            inform_only=inform_only,
-            purpose=purpose,
+            inform_only=_checked_flag(inform_only),
+            purpose=checked_text(purpose, _REASON_CAP) if purpose is not None else None,
         )
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
@@ -140,6 +140,12 @@ class Review:
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
         self._gate.remove(entry, sealed, by=by)
+
+
+def _checked_flag(inform_only: bool) -> bool:
+    if not isinstance(inform_only, bool):
+        raise InvalidRequest("Whether an approval is to inform only is true or false.", code="invalid_inform_only")
+    return inform_only
 
 
 def text_of(item: Item) -> str:

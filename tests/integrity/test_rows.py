@@ -218,7 +218,7 @@ def test_a_snapshot_that_was_renamed_is_not_quietly_made_anew(home: Path, keep: 
 
 
 def test_strangers_under_the_ids_to_come_stop_no_decision(home: Path, keep: Keep) -> None:
-    """Whoever holds the file's key can guess the ids of notes and versions; a forged row there must not be in the way."""
+    """Whoever holds the file's key can guess the ids of notes and versions; a forged row must not be in the way."""
     stored = keep.remember("The office is in Nitra.", via="user").memory_id
     with intruder(home) as connection:
         ids = [("notes", str(number)) for number in range(2, 9)] + [("history", f"{stored}.1")]

@@ -129,8 +129,8 @@ class Rewinder:
 def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], dict[str, str]]:
     """Which seal stood at which place after an event; and under which newer one the same memory stands now.
 
-    A memory gets a new seal without becoming another when its index card is made anew, when the keep's keys are rotated,
-    and when it is put back.
+    A memory gets a new seal without becoming another when its index card is made anew, when the keep's keys are
+    rotated, and when it is put back.
     """
     places: dict[int, str] = {}
     then: dict[int, str] = {}

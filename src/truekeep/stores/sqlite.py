@@ -233,6 +233,8 @@ class SqliteBackend:
             for found in self._db.execute(statement, values):
                 yield found
                 done += 1
+        except UnicodeEncodeError:
+            return  # asked for with a lone surrogate in it, which nothing stored has
         except UnicodeDecodeError:
             raw = statement.replace(_TEXTS, _RAW_TEXTS).replace(_EVENT_TEXTS, _RAW_EVENT_TEXTS)
             yield from map(_decoded, islice(self._db.execute(raw, values), done, None))

@@ -1,0 +1,39 @@
+"""Killed with SIGKILL at random moments: what was acknowledged is there, nothing is half done, and it goes on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.crash.nursery import NAME, SETTINGS
+from tests.crash.rounds import Rounds
+from truekeep import Keep
+
+ROUNDS = int(os.environ.get("TRUEKEEP_KILLS", "0")) or (500 if os.environ.get("TRUEKEEP_LONG") else 10)
+PER_KEEP = 25
+"""After so many rounds a new keep is begun, so that a long profile does not only check one that is long."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("writers", [1, 2])
+def test_nothing_acknowledged_is_lost_and_nothing_is_half_done(tmp_path: Path, writers: int) -> None:
+    seed = int(os.environ.get("TRUEKEEP_SEED", "0")) or Random().randrange(10**6)
+    print(f"again with TRUEKEEP_SEED={seed}")
+    random, done, cut_off = Random(seed), 0, 0
+    for first in range(0, ROUNDS, PER_KEEP):
+        home = tmp_path / str(first)
+        rounds = Rounds(home, random)
+        for _ in range(min(PER_KEEP, ROUNDS - first)):
+            rounds.play(writers)
+        done += rounds.acknowledged
+        cut_off += rounds.cut_off
+        with Keep.open(NAME, home=home, settings=SETTINGS) as keep:
+            assert keep.remember("The work goes on.", via="user").accepted
+            assert keep.audit.verify().ok
+    print(f"{ROUNDS} rounds, {done} operations acknowledged, {cut_off} cut off")
+    assert done > ROUNDS, "the processes got something done before they died"
