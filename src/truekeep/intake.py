@@ -87,8 +87,8 @@ class Intake:
         self, entries: Iterable[str | Mapping[str, Any]], *, via: str, **shared: Unpack[Fields]
     ) -> list[Candidate]:
         """Do so with every entry of a batch: a text, or fields that count before the shared ones."""
-        listed = list(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else [None]
-        if not all(isinstance(entry, str | Mapping) for entry in listed):
+        listed = list(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
+        if listed is None or not all(isinstance(entry, str | Mapping) for entry in listed):
             raise InvalidRequest("A batch is a list of texts, or of fields with a text.", code="invalid_batch")
         if len(listed) > self._settings.batch_cap:
             raise InvalidRequest(f"A batch has at most {self._settings.batch_cap:,} entries.", code="batch_too_large")

@@ -17,8 +17,10 @@ from tests.crash.operations import look, work
 
 RACES = {"unknown_id", "store_busy", "keep_in_use", "item_settled", "already_undone"}
 """Refusals that another writer can be the reason of; a writer alone gets none."""
-_LONGEST = 0.25
-"""Seconds that processes work before they are killed, at most."""
+_MOST_OPERATIONS = 8
+"""That each writer may get done in a round."""
+_LONGEST_DELAY = 0.03
+"""Seconds until it is killed after that, which is longer than most operations take."""
 
 
 @dataclass
@@ -75,12 +77,24 @@ class Rounds:
 
     def _killed(self, writers: int) -> list[Diary]:
         started = [self._start(number) for number in range(writers)]
-        if self._random.random() < 0.85:  # the rest may die while they open the keep
-            wait([pipe for _, pipe in started], timeout=60)
+        diaries = {pipe: Diary(last=int(self._history.points[-1][0])) for _, pipe in started}
+        if self._random.random() < 0.85:  # the others may die while they open the keep
+            self._let_work(diaries, self._random.randint(0, _MOST_OPERATIONS) * writers)
         for process, _ in started:
-            wait([process.sentinel], timeout=self._random.uniform(0, _LONGEST))
+            wait([process.sentinel], timeout=self._random.uniform(0, _LONGEST_DELAY))
             process.kill()
-        return [self._read(process, pipe) for process, pipe in started]
+        for process, pipe in started:
+            self._bury(process, pipe, diaries[pipe])
+        return list(diaries.values())
+
+    def _let_work(self, diaries: dict[Connection, Diary], operations: int) -> None:
+        """Wait until so many operations were acknowledged, however slow the machine is."""
+        while sum(len(diary.acknowledged) for diary in diaries.values()) < operations:
+            ready = wait(list(diaries), timeout=60)
+            assert ready, "nothing was done for a minute"
+            for pipe in ready:
+                assert isinstance(pipe, Connection)
+                diaries[pipe].take_in(pipe.recv())
 
     def _start(self, writer: int) -> tuple[ForkServerProcess, Connection]:
         reading, writing = self._context.Pipe(duplex=False)
@@ -91,14 +105,12 @@ class Rounds:
         writing.close()
         return process, reading
 
-    def _read(self, process: ForkServerProcess, pipe: Connection) -> Diary:
-        diary = Diary(last=int(self._history.points[-1][0]))
+    def _bury(self, process: ForkServerProcess, pipe: Connection, diary: Diary) -> None:
         for said in _messages(pipe):
             diary.take_in(said)
         process.join()
         assert process.exitcode == -signal.SIGKILL
         process.close()
-        return diary
 
     def _looked(self) -> dict[str, Any]:
         reading, writing = self._context.Pipe(duplex=False)

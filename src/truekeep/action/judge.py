@@ -140,7 +140,7 @@ def _trace(found: tuple[Leaf, ...], call: Call) -> tuple[Traced, ...]:
 def _found(leaf: Leaf, call: Call) -> Found:
     if call.settings.is_exempt(leaf.top):
         return Found(Provenance.EXEMPT)
-    parts = [find(want, leaf, call) for want in wanted(leaf)]
+    parts = [find(want, leaf, call) for want in dict.fromkeys(wanted(leaf))]
     if len(parts) > 1 and parts[0].provenance is Provenance.OWNER:
         # The owner said the whole of it in just these words, so its parts need no source of their own.
         return parts[0]

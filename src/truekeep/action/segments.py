@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +15,7 @@ from truekeep.text.salient import Kind, Salient, Scan
 
 _SPLIT = frozenset({"and", "then", ",", ";", "und", "et", "y", "e", "en", "a", "i", "oraz", "potom"})
 _WORTH_SPLITTING = frozenset({Kind.MONEY, Kind.NUMBER, Kind.IBAN, Kind.CODE, Kind.EMAIL, Kind.WALLET, Kind.PHONE})
+_MOST_PARTS = 64
 _TOKEN = re.compile(r"[^\W_]+")
 
 
@@ -49,27 +50,28 @@ def segments_of(source_id: str, scanned: Scan, *, split: bool) -> Iterator[Segme
     """The segments of a text; ``split`` cuts clauses with several values."""
     number = 0
     starts = [value.span[0] for value in scanned.values]
+    tokens = [token.start for token in scanned.tokens]
     for clause in clauses(scanned):
-        for start, end in _parts(scanned, clause) if split else [clause.span]:
+        for start, end in _parts(scanned, clause, tokens, starts) if split else [clause.span]:
             inside = tuple(scanned.values[bisect_left(starts, start) : bisect_left(starts, end)])
             yield _segment(source_id, number, scanned, clause, (start, end), inside, split)
             number += 1
 
 
-def _parts(scanned: Scan, clause: Clause) -> list[tuple[int, int]]:
-    """A clause cut at "and" and commas where more than one part has a value of its own."""
+def _parts(scanned: Scan, clause: Clause, tokens: list[int], values: list[int]) -> list[tuple[int, int]]:
+    """A clause cut at "and" and commas where more than one part has a value of its own.
+
+    ``tokens`` and ``values`` are where those of the text begin. Every part is looked at with the whole clause beside
+    it, so a list that goes on and on, which nobody says in one breath, stays in one piece.
+    """
     first, last = clause.span
-    cuts = [
-        token.start
-        for token, low in zip(scanned.tokens, scanned.lower, strict=True)
-        if low in _SPLIT and first < token.start < last
-    ]
-    if not cuts:
+    inside = range(bisect_right(tokens, first), bisect_left(tokens, last))
+    cuts = [tokens[place] for place in inside if scanned.lower[place] in _SPLIT]
+    if not 0 < len(cuts) < _MOST_PARTS:
         return [clause.span]
-    spans = list(pairwise([first, *cuts, last]))
-    telling = [v.span[0] for v in scanned.values if v.kind in _WORTH_SPLITTING and first <= v.span[0] < last]
-    with_value = sum(any(start <= place < end for place in telling) for start, end in spans)
-    return spans if with_value > 1 else [clause.span]
+    told = scanned.values[bisect_left(values, first) : bisect_left(values, last)]
+    with_value = {bisect_right(cuts, value.span[0]) for value in told if value.kind in _WORTH_SPLITTING}
+    return list(pairwise([first, *cuts, last])) if len(with_value) > 1 else [clause.span]
 
 
 def _segment(

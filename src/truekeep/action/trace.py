@@ -40,6 +40,10 @@ class Call:
     context: Context
     grant: Grant | None = None
     pointed: dict[tuple[str, str | None], bool] = field(default_factory=dict)
+    told: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict)
+    """The words of each argument's name and value, by its path: they are asked for with every sentence looked at."""
+    related: dict[tuple[str, int], tuple[Segment, bool]] = field(default_factory=dict)
+    """Which sentences speak of an argument or of the call. A long one with many values is met many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,16 +239,32 @@ def _is_known_host(want: Wanted, call: Call) -> bool:
 
 def _is_related(segment: Segment, leaf: Leaf, call: Call) -> bool:
     """Whether a sentence speaks of the action, the argument or another party of the call."""
+    key = (leaf.path, id(segment))
+    if key not in call.related:
+        # The segment is kept with the answer: as long as it is there, nothing else has its identity.
+        call.related[key] = segment, _speaks_of(segment, leaf, call)
+    return call.related[key][1]
+
+
+def _speaks_of(segment: Segment, leaf: Leaf, call: Call) -> bool:
     if _names_call(segment, leaf, call):
         return True
-    own = frozenset(words_of(leaf.value)) if isinstance(leaf.value, str) else frozenset()
+    _, own = _told(leaf, call)
     return any(party <= segment.words for party in call.context.parties if party and party != own)
 
 
 def _names_call(segment: Segment, leaf: Leaf, call: Call) -> bool:
     """Whether a sentence has the action's verb or the argument's name in it."""
-    named = {*leaf.name_words, *(lexeme(word) for word in leaf.name_words)} - _UNTELLING_NAMES
-    return bool(segment.words & (call.verbs | named))
+    named, _ = _told(leaf, call)
+    return not (call.verbs.isdisjoint(segment.order) and named.isdisjoint(segment.order))
+
+
+def _told(leaf: Leaf, call: Call) -> tuple[frozenset[str], frozenset[str]]:
+    if leaf.path not in call.told:
+        named = frozenset((*leaf.name_words, *(lexeme(word) for word in leaf.name_words))) - _UNTELLING_NAMES
+        own = frozenset(words_of(leaf.value)) if isinstance(leaf.value, str) else frozenset()
+        call.told[leaf.path] = named, own
+    return call.told[leaf.path]
 
 
 @cache
