@@ -233,6 +233,8 @@ class Keep:
             proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
             return self._gate.propose_deletion(memory, proposal)
         with self._ledger.writing() as entry:
+            sealed = self._found(memory_id)  # another process may have changed or removed it since the look above
+            memory = memory_from(sealed)
             self._gate.remove(entry, sealed, by=channel.name)
             if memory.verified and not is_shared:  # no member forgets a claim for the others
                 self._gate.bury(entry, memory, by=channel.name, reason=reason or "forgotten")

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from truekeep.catalog import Catalog
-from truekeep.errors import UnknownId
+from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.lineage import Lineage
 from truekeep.rivals import Rivals
 from truekeep.statements import tag
@@ -54,6 +54,10 @@ class MemoryRows:
         sealed = self._ledger.get("memories", target.id)
         if sealed is None:
             raise UnknownId("The memory that was to be changed is gone.")
+        if memory_from(sealed).version != target.version:
+            raise InvalidRequest(
+                "The memory was changed by somebody else meanwhile.", code="memory_changed", hint="Read it again."
+            )
         version = self._next_version(target)
         newer = replace(memory, id=target.id, version=version, seq=target.seq, order=entry.number)
         self._rivals.withdraw(entry, target)

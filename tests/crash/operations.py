@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
@@ -63,7 +64,7 @@ class Worker:
         try:
             getattr(self, f"_{operation['kind']}")(operation)
         except TruekeepError as error:
-            self._pipe.send({"refused": error.code})
+            self._pipe.send({"refused": error.code, "why": traceback.format_exc()})
         else:
             head = self._keep._ledger.head
             self._targets.append(head.seq)
@@ -166,7 +167,7 @@ class Worker:
     def _rotate(self, _: Operation) -> None:
         self._keep.close()
         try:
-            rotate_data(Paths.resolve(self._home), NAME, now, SETTINGS)
+            rotate_data(Paths.resolve(self._home), NAME, now, replace(SETTINGS, busy_seconds=0.5))
         finally:
             self._keep = self._opened()
 

@@ -15,7 +15,7 @@ from tests.crash.model import History, Operation, Step
 from tests.crash.nursery import context
 from tests.crash.operations import look, work
 
-RACES = {"unknown_id", "store_busy", "keep_in_use", "item_settled", "already_undone"}
+RACES = {"unknown_id", "store_busy", "keep_in_use", "item_settled", "already_undone", "memory_changed"}
 """Refusals that another writer can be the reason of; a writer alone gets none."""
 _MOST_OPERATIONS = 8
 """That each writer may get done in a round."""
@@ -29,13 +29,13 @@ class Diary:
 
     acknowledged: list[Step] = field(default_factory=list)
     hashes: dict[int, str] = field(default_factory=dict)
-    refused: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
     under_way: Operation | None = None
     last: int = 0
 
     def take_in(self, said: dict[str, Any]) -> None:
         if "broke" in said:
-            raise AssertionError(said["broke"])
+            raise AssertionError("\n".join([*self.refused.values(), said["broke"]]))
         if "doing" in said:
             self.under_way = said["doing"]
         elif "done" in said and self.under_way is not None:
@@ -44,7 +44,7 @@ class Diary:
             self.hashes[self.last] = said["hash"]
             self.under_way = None
         elif "refused" in said:
-            self.refused.append(said["refused"])
+            self.refused[said["refused"]] = said["why"]
             self.under_way = None
 
 
@@ -66,7 +66,8 @@ class Rounds:
         assert not found["problems"]
         for diary in diaries:
             assert diary.hashes.items() <= {seq: bytes(value).hex() for seq, value in found["heads"].items()}.items()
-            assert set(diary.refused) <= (RACES if writers > 1 else set())
+            allowed = RACES if writers > 1 else set()
+            assert diary.refused.keys() <= allowed, "\n".join(diary.refused.values())
         done = [step for diary in diaries for step in diary.acknowledged]
         under_way = [(diary.under_way, diary.last) for diary in diaries if diary.under_way]
         newest = max(found["heads"])

@@ -7,7 +7,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from truekeep import Keep
+from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.stores.anchor import FileAnchor, Head
 
 WRITE = """
 import sys
@@ -56,3 +60,62 @@ def test_creating_one_keep_from_several_processes_gives_one_keep(home: Path) -> 
         assert len(keep.get_memories()) == 20
         assert len(keep.audit.events(kinds=["keep.created"])) == 1
         assert keep.audit.verify().ok
+
+
+def test_what_another_process_changed_or_removed_meanwhile_is_not_deleted_or_changed_by_an_old_look(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Keep.open("alice", home=home) as keep, Keep.open("alice", home=home) as other:
+        plots = [keep.remember(f"Plot {number} is leased.", via="user").memory_id for number in range(3)]
+        first, second, third = map(str, plots)
+        looks = keep._found
+
+        def slow(memory_id: str) -> object:
+            found = looks(memory_id)
+            monkeypatch.setattr(keep, "_found", looks)
+            if memory_id == third:
+                other.update_memory(third, "Plot 2 is sold.", via="user")
+            else:
+                other.delete_memory(memory_id, via="user")
+                other.remember("Another takes its place.", via="user")
+            return found
+
+        monkeypatch.setattr(keep, "_found", slow)
+        with pytest.raises(UnknownId):
+            keep.delete_memory(first, via="user")
+        monkeypatch.setattr(keep, "_found", slow)
+        with pytest.raises(UnknownId):
+            keep.update_memory(second, "Plot 1 is sold.", via="user")
+        monkeypatch.setattr(keep, "_found", slow)
+        with pytest.raises(InvalidRequest) as caught:
+            keep.update_memory(third, "Plot 2 is fallow.", via="user")
+        assert caught.value.code == "memory_changed"
+        assert sorted(one["content"] for one in keep.get_memories())[-1] == "Plot 2 is sold."
+        assert keep.audit.verify().ok
+
+
+def test_a_write_between_a_view_and_the_look_at_the_anchor_is_no_rollback(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The view ends before what the anchor has by then; only a store that was really rolled back is refused."""
+    real = FileAnchor.read
+    with Keep.open("alice", home=home) as other:
+        is_due = [False]
+
+        def read(anchor: FileAnchor) -> Head | None:
+            if is_due[0] and sys._getframe(1).f_code.co_name == "inspect_chain":
+                is_due[0] = False
+                assert other.remember(f"Event {other.audit.events()[-1].seq} came first.", via="user").accepted
+            return real(anchor)
+
+        monkeypatch.setattr(FileAnchor, "read", read)
+        is_due[0] = True
+        with Keep.open("alice", home=home) as keep:
+            assert len(keep.get_memories()) == 1
+            is_due[0] = True
+            assert keep.audit.verify().ok
+            keep._ledger._due = 0.0  # a whole check is due with the next read
+            assert other.remember("Another one.", via="user").accepted
+            is_due[0] = True
+            assert len(keep.get_memories()) == 4
+            assert not is_due[0]

@@ -20,7 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -153,8 +153,31 @@ class Ledger:
             if self._depth:
                 yield  # inside a view already, or inside a transaction
                 return
-            with self._backend.reading(), self._nested():
-                yield
+            with self._fresh_view(self._catch_up):
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+
+    def _fresh_view(self, check: Callable[[], None]) -> ExitStack:
+        """A view of the store that passed a check.
+
+        Another process may write and anchor after a view began and before it is held against the anchor. That looks
+        like a rollback, but only a real one is still there in the next view.
+        """
+        try:
+            return self._view(check)
+        except StoreTampered as error:
+            if error.code != "store_rolled_back":
+                raise
+            return self._view(check)
+
+    def _view(self, check: Callable[[], None]) -> ExitStack:
+        with ExitStack() as stack:
+            stack.enter_context(self._backend.reading())
+            check()
+            return stack.pop_all()
 
     @contextmanager
     def _nested(self) -> Iterator[None]:
@@ -261,8 +284,13 @@ class Ledger:
     def open(self) -> None:
         """Check the whole store once, and let the anchor catch up with a commit that a crash cut off from it."""
         seen: list[Row] = []
-        with self._lock, self._backend.reading():
-            found = self._check(seen)
+
+        def check() -> None:
+            seen.clear()
+            self._check(seen)
+
+        with self._lock, self._fresh_view(check):
+            found = self._found
             self._intact = not found.unverified
             self._just_read = seen if self._intact and seen else None
             doctored = unsound(self._backend, found)
@@ -276,14 +304,20 @@ class Ledger:
         """Check everything again, from the first event, and say what is wrong instead of raising."""
         with self._lock:
             self._require_open()
-            with self._backend.reading():
-                return self._verification()
+            try:
+                with self._backend.reading():
+                    return self._verification(again=False)
+            except StoreTampered:  # or another process has written since this view began: see above
+                with self._backend.reading():
+                    return self._verification(again=True)
 
-    def _verification(self) -> Verification:
+    def _verification(self, *, again: bool) -> Verification:
         rows = sum(self._backend.count(table) for table in TABLES)
         try:
             found = self._check()
         except StoreTampered as error:
+            if error.code == "store_rolled_back" and not again:
+                raise
             return Verification(False, newest_here(self._backend).seq, rows, (str(error),))
         problems = [f"{place} is not what this keep wrote there" for place in found.unverified]
         problems += [f"the index of {table} does not list what is in it" for table in unsound(self._backend)]
