@@ -216,3 +216,9 @@ def test_a_question_says_nothing_and_corroborates_nothing(asked: str) -> None:
 
 def test_the_question_mark_of_an_address_asks_nothing() -> None:
     assert same_claim("Eva's page is https://eva.example/?id=4", "The page of Eva is https://eva.example/?id=4")
+
+
+def test_a_date_on_a_page_does_not_give_away_the_same_day_of_other_months() -> None:
+    heard = hearsay_marks("The fair opens on 17 January 2027.")
+    assert set(heard).isdisjoint(hearsay_marks("Beacon's renewal date is 17 February 2027."))
+    assert not set(heard).isdisjoint(hearsay_marks("Beacon's renewal date is 2027-01-17."))

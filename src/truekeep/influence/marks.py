@@ -47,14 +47,20 @@ def _marks_in(scanned: Scan) -> tuple[str, ...]:
 
 def _written_apart(scanned: Scan) -> Iterator[str]:
     """Numbers that stand in pieces, in words or encoded, and the digits of codes that have letters in them as well."""
-    yield from numbers_apart(scanned)
+    dates = {_digits_of(scanned.view.text[slice(*value.span)]) for value in scanned.values if value.kind is Kind.DATE}
+    # The day and the year of a date are no number: every month has a 17th.
+    yield from (number for number in numbers_apart(scanned) if number not in dates)
     for hidden in decoded_runs(scanned.view.text):
         yield hidden
         yield from (value.value for value in scan(hidden).values if value.sure)
     for value in scanned.values:
-        digits = "".join(char for char in value.value if char.isdigit())
+        digits = _digits_of(value.value)
         if value.kind in _WITH_LETTERS and len(digits) >= _TELLING_DIGITS:
             yield digits
+
+
+def _digits_of(text: str) -> str:
+    return "".join(char for char in text if char.isdigit())
 
 
 def _bag(parts: tuple[Clause, ...]) -> str:
