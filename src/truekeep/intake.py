@@ -57,7 +57,10 @@ class Intake:
         kind = fields.get("kind", "semantic")
         if kind not in KINDS:
             raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")
-        parents = [self._find(parent) for parent in fields.get("parents", ())]
+        named = fields.get("parents", ())
+        if isinstance(named, str) or not isinstance(named, Iterable):
+            raise InvalidRequest("parents must be a list of memories' ids.", code="invalid_parents")
+        parents = [self._find(parent) for parent in named]
         checked = checked_text(text, settings.text_cap)
         origin, relayed = self._origin(channel, parents, fields)
         state = self._sessions.state(origin.session)

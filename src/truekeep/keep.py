@@ -336,8 +336,9 @@ class Keep:
 
     def get_memory(self, memory_id: str, *, session: str | None = None) -> dict[str, Any]:
         """One memory as a dictionary."""
+        sealed = self._found(memory_id)
         access = self._exposures.access(memory_id)
-        found = self._reader.shown(memory_from(self._found(memory_id)), whom=self._whom(session))
+        found = self._reader.shown(memory_from(sealed), whom=self._whom(session))
         self._showed(session, [] if found.blocked else [found.memory], "get")
         shown = found.as_dict()
         return shown | {"accessed": access.times, "accessed_at": utc_text(access.last) if access.last else None}

@@ -52,6 +52,7 @@ def leaves(arguments: object) -> tuple[Leaf, ...]:
     """All values of the arguments, in order; keys below the first level count as values too."""
     if not isinstance(arguments, Mapping):
         raise _not_json("The arguments must be a mapping of names to values.")
+    _require_unicode(arguments)
     found: list[Leaf] = []
     characters = 0
     for leaf in _walk(arguments, _Here()):
@@ -64,6 +65,17 @@ def leaves(arguments: object) -> tuple[Leaf, ...]:
                 hint=f"At most {MOST_VALUES} values and {MOST_CHARACTERS} characters; split the call.",
             )
     return tuple(found)
+
+
+def _require_unicode(arguments: Mapping[Any, Any]) -> None:
+    """A lone surrogate is no text: nobody can have said it, and a call with it cannot be written down."""
+    try:
+        repr_of = json.dumps(arguments, ensure_ascii=False, default=str)
+        repr_of.encode("utf-8")
+    except UnicodeEncodeError:
+        raise _not_json("The arguments are not valid Unicode: they have lone surrogates.") from None
+    except (TypeError, ValueError, RecursionError):
+        return  # what else is wrong with them is said where they are looked at
 
 
 @dataclass(frozen=True, slots=True)
