@@ -187,6 +187,7 @@ def test_a_channel_does_only_what_it_may(keep: Keep) -> None:
         lambda: keep.delete_memory(stored, via="web"),
         lambda: keep.bind("web").recall("office"),
         lambda: keep.bind("web").get_memories(),
+        lambda: keep.bind("web").get_memory(stored),
         lambda: keep.bind("web").snapshot(),
     ]
     for call in calls:
@@ -208,6 +209,7 @@ def test_a_handle_has_no_way_to_more_than_its_channel(keep: Keep) -> None:
         "delete_memory",
         "extract",
         "get_memories",
+        "get_memory",
         "observe",
         "recall",
         "redeem",
