@@ -82,7 +82,8 @@ def _lifespan(service: Service) -> Any:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = max(1, service.settings.threads)
-        chores = Chores(service.pool, service.settings.chore_seconds)
+        chosen = service.settings
+        chores = Chores(service.pool, chosen.chore_seconds, merge_hours=chosen.merge_hours)
         chores.start()
         try:
             yield
@@ -106,6 +107,11 @@ def _answer_errors(app: FastAPI) -> None:
         first = ".".join(wrong[0]["where"])[:200] if wrong else "the request"
         first = "".join(mark if mark.isprintable() else "?" for mark in first)
         return problem(422, "invalid_body", f"The request is not valid at {first}.", errors=wrong)
+
+    @app.exception_handler(UnicodeEncodeError)
+    async def not_text(_: Request, error: UnicodeEncodeError) -> Response:
+        del error  # it holds what was sent
+        return problem(422, "text_not_unicode", "The request has lone surrogates, which are no characters.")
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:

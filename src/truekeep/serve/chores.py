@@ -31,13 +31,27 @@ def tidy(keep: Keep) -> None:
     keep.working.sweep()
 
 
+def merge(keep: Keep) -> None:
+    """Merge what says the same."""
+    keep.consolidate(by="service", reason="the daily round")
+
+
 class Chores:
     """The thread. Of several workers one does the chores; when it ends, the next takes them over."""
 
-    def __init__(self, pool: Pool, every: float, work: Callable[[Keep], None] = tidy) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        every: float,
+        *,
+        merge_hours: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._pool = pool
         self._every = every
-        self._work = work
+        self._merge_seconds = merge_hours * 3_600
+        self._clock = clock
+        self._merged: dict[str, float] = {}
         self._over = threading.Event()
         self._waiting: dict[str, None] = {}
         """Keeps that are closed and to be looked at, in order."""
@@ -64,8 +78,8 @@ class Chores:
     def round(self) -> int:
         """Look at every open keep and at a few of the others; how many were looked at."""
         open_now = self._pool.open_names()
-        if time.monotonic() >= self._all_due:
-            self._all_due = time.monotonic() + _ALL_SECONDS
+        if self._clock() >= self._all_due:
+            self._all_due = self._clock() + _ALL_SECONDS
             self._waiting |= dict.fromkeys(self._pool.names())
         # One that was closed to make room may have something that was not due yet.
         self._waiting |= dict.fromkeys(self._were_open.difference(open_now))
@@ -83,11 +97,23 @@ class Chores:
     def _look_at(self, name: str) -> None:
         try:
             with self._pool.borrow(name) as keep:
-                self._work(keep)
+                tidy(keep)
+                if self._is_to_be_merged(name):
+                    merge(keep)
         except TruekeepError as error:
             _log.warning("chore failed", extra={"code": error.code})
         except Exception as error:
             _log.warning("chore failed", extra={"error": type(error).__name__})
+
+    def _is_to_be_merged(self, name: str) -> bool:
+        """Once in so many hours; the first time after that long, so that a restart does not merge everything."""
+        if self._merge_seconds <= 0:
+            return False
+        now = self._clock()
+        if now - self._merged.setdefault(name, now) < self._merge_seconds:
+            return False
+        self._merged[name] = now
+        return True
 
     def _loop(self) -> None:
         while not self._over.wait(self._every):

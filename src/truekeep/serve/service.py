@@ -96,7 +96,10 @@ def identified(request: Request) -> Call:
         raise
     request.scope[IDENTITY] = identity
     service.buckets.take(identity.token_id)
-    return Call(service, identity, request.scope.get(KEEP) or request.headers.get(KEEP_HEADER))
+    keep = request.scope.get(KEEP, request.headers.get(KEEP_HEADER))
+    if keep is not None:
+        identity.keep(keep)  # another keep does not exist, whatever is asked of it
+    return Call(service, identity, keep)
 
 
 async def caller(request: Request) -> Call:

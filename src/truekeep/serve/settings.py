@@ -38,6 +38,8 @@ class ServeSettings:
     """Requests that a token may send at once before its rate counts."""
     chore_seconds: float = 5.0
     """How often the background looks for sessions to extract and to let go of; 0 leaves that to somebody else."""
+    merge_hours: float = 24.0
+    """How often the memories of a keep that say the same are merged; 0 for never."""
     tls_certificate: str = ""
     tls_key: str = ""
     jwt_issuer: str = ""

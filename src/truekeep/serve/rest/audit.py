@@ -52,13 +52,14 @@ def events(
     call: Caller,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
+    after: Annotated[int, Query(ge=0, lt=1 << 60, description="The number of the last event that is known.")] = 0,
 ) -> Response:
     """Events in order, oldest first."""
-    after = place_of(cursor) if cursor is not None else 0
-    if not isinstance(after, int) or not 0 <= after < 1 << 60:
+    place = place_of(cursor) if cursor is not None else after
+    if not isinstance(place, int) or not 0 <= place < 1 << 60:
         raise InvalidRequest("The cursor cannot be used.", code="invalid_cursor")
     with call.lease("admin") as lease:
-        listed = lease.keep.audit.events(after=after, limit=limit)
+        listed = lease.keep.audit.events(after=place, limit=limit)
     on = cursor_of(listed[-1].seq) if len(listed) == limit else None
     shown = [
         {

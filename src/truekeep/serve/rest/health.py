@@ -48,6 +48,23 @@ def ready(request: Request) -> Response:
     return JSONResponse({"now": time.time(), "status": "ok", "version": __version__})
 
 
+class Who(BaseModel):
+    """What the token is good for."""
+
+    keep: str
+    channel: str
+    capabilities: list[str]
+    subject: str
+
+
+@router.get("/v1/identity", response_model=Who, responses=refusals())
+async def identity(call: Caller) -> Response:
+    """What the token that this request carries is good for."""
+    known = call.identity
+    told = {"keep": known.keep_pattern, "channel": known.channel, "subject": known.subject}
+    return JSONResponse(told | {"capabilities": sorted(known.capabilities)})
+
+
 @router.get("/metrics", responses=refusals() | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
 async def metrics(call: Caller) -> Response:
     """What this worker did, in Prometheus' text format."""

@@ -41,7 +41,7 @@ def _create(memories: list[NewMemory], call: Call) -> Response:
 def remembered(lease: Lease, call: Call, memories: list[NewMemory]) -> list[Verdict]:
     """Put a client's batch through the gate over the token's channel. A batch that was stored is not stored again."""
     entries = [entry_of(memory) for memory in memories]
-    content = digest(*(memory.model_dump_json(exclude={"as_of", "event_date"}) for memory in memories))
+    content = digest(*(repr(memory) for memory in memories))
     name = call.request_name([memory.id for memory in memories], content)
     verdicts = lease.handle.remember_many(entries, request=name)
     for verdict in verdicts:

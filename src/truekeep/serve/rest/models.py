@@ -137,8 +137,12 @@ class Record(BaseModel):
     origin: dict[str, Any]
     metadata: dict[str, Any] = {}
     as_of: str
+    kind: Literal["semantic", "episodic"]
     expires_at: str | None = None
+    fades_at: str | None = None
+    valid_from: str | None = None
     valid_until: str | None = None
+    retired_by: str | None = None
     contests: list[str] = []
     version: int
 

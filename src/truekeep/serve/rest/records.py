@@ -52,8 +52,12 @@ _OWN = (
     "origin",
     "metadata",
     "as_of",
+    "kind",
     "expires_at",
+    "fades_at",
+    "valid_from",
     "valid_until",
+    "retired_by",
     "contests",
     "version",
 )
@@ -83,7 +87,10 @@ def _shown(hit: Recalled, memory: Memory) -> dict[str, Any]:
         "blocked": hit.blocked,
         "block_reason": [],
         "expires_at": utc_text(memory.expires_at) if memory.expires_at else None,
+        "fades_at": None,
+        "valid_from": utc_text(memory.begins),
         "valid_until": utc_text(hit.valid_until) if hit.valid_until else None,
+        "retired_by": hit.retired_by,
         "contests": list(hit.contests),
         "version": memory.version,
     }

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from truekeep.errors import InvalidRequest, NotAllowed
+from truekeep.errors import InvalidRequest
 from truekeep.serve.pool import Lease
 from truekeep.serve.rest.filters import Limits, OneOf, narrowed
 from truekeep.serve.rest.listed import within
 from truekeep.serve.rest.models import Ack, Body, MemoryType, Name
 from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.search import accesses
 from truekeep.serve.service import Call, Caller
 from truekeep.types import utc_moment
@@ -102,11 +103,13 @@ def compact(
     namespace: Annotated[str | None, Query(max_length=200)] = None,
     user_id: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
-    """Merge what says the same. What is merged never stands higher than the lowest of what it was made from."""
+    """Merge what says the same. Nobody acts by it who did not. Only who may delete does it."""
     del namespace, user_id  # it never crosses from one to another anyway: a keep is one owner's
-    with call.lease("write") as lease:
-        consolidate = getattr(lease.keep, "consolidate", None)
-        if consolidate is None:
-            raise NotAllowed("This version does not merge memories.", code="not_available")
-        consolidate()
-    return JSONResponse({"status": "ok"})
+
+    def do() -> Response:
+        with call.lease("delete") as lease:
+            call.require_channel(lease, "delete")
+            lease.keep.consolidate(by=reviewer(call), reason="compact")
+        return JSONResponse({"status": "ok"})
+
+    return call.once(do)
