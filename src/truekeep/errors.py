@@ -33,6 +33,7 @@
         ├── AnchorUnavailable          what was stored could not be anchored outside the store
         ├── StoreReadOnly              the file or its directory cannot be written
         ├── StoreFull                  no space left
+        ├── StoreIOError               the disk reports an error
         └── StoreBusy                  another process held the write lock too long
 """
 
@@ -243,6 +244,13 @@ class StoreFull(StoreError):
 
     code = "store_full"
     default_hint = "Free some space and try again; nothing was changed."
+
+
+class StoreIOError(StoreError):
+    """The disk or file system reported an error. What was under way is not acknowledged."""
+
+    code = "store_io_error"
+    default_hint = "Check the disk and the system's log; then open the keep again and run 'truekeep audit verify'."
 
 
 class StoreBusy(StoreError):

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from truekeep.errors import AnchorUnavailable, StoreReadOnly
-from truekeep.stores.keyfile import sync_directory
+from truekeep.errors import AnchorUnavailable
+from truekeep.stores.keyfile import write_once
 
 _MAGIC = b"tkanchr1"
 _RECORD = struct.Struct(">8sIQ32s27s")
@@ -131,19 +131,8 @@ class FileAnchor:
 
     def create(self) -> None:
         """Make the anchor of a keep in which nothing has happened yet; an existing one stands."""
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return
-        except OSError as error:
-            raise StoreReadOnly(f"The anchor cannot be made: {self.path}") from error
-        try:
-            os.write(handle, self._records.pack(Head(0, bytes(32))) + bytes(SIZE))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        sync_directory(self.path.parent)
+        if not self.path.exists():
+            write_once(self.path, self._records.pack(Head(0, bytes(32))) + bytes(SIZE), "An anchor")
 
     def read(self) -> Head | None:
         """The newest head that was anchored, or none if the anchor is gone or damaged."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from truekeep.errors import AnchorUnavailable, StoreReadOnly
 from truekeep.stores.anchor import SIZE, Head, Records, newest_of
+from truekeep.stores.failures import failure
 from truekeep.stores.keyfile import sync_directory
 
 _LOOK_BACK = 64
@@ -26,15 +27,15 @@ class AppendAnchor:
         self._records = Records(key)
 
     def create(self) -> None:
-        """Make the file of a keep in which nothing has happened yet; an existing one stands."""
-        if self.path.exists():
-            return
+        """Make the file of a keep in which nothing has happened yet; one with a whole record in it stands."""
         try:
+            if self.path.exists() and self.path.stat().st_size >= SIZE:
+                return
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._append(Head(0, bytes(32)), create=True)
             sync_directory(self.path.parent)
         except OSError as error:
-            raise StoreReadOnly(f"The anchor cannot be made: {self.path}") from error
+            raise failure(error.errno, f"The anchor cannot be made: {self.path}", StoreReadOnly) from error
 
     def read(self) -> Head | None:
         """The newest head that was anchored, or none if the file is gone or nothing in it is genuine."""

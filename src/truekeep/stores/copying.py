@@ -15,6 +15,7 @@ from truekeep.errors import InvalidRequest, StoreCorrupt, StoreReadOnly, StoreTa
 from truekeep.stores.acceptance import Acceptance, accept
 from truekeep.stores.anchor import Anchors, Head
 from truekeep.stores.anchors import anchors_of
+from truekeep.stores.failures import failure
 from truekeep.stores.files import database_files, database_path, keyring
 from truekeep.stores.inspection import inspect_chain, inspect_rows
 from truekeep.stores.keyfile import locked, sync_directory
@@ -144,7 +145,7 @@ def _draft(path: Path) -> Iterator[Path]:
         draft.touch(mode=0o600, exist_ok=False)
         yield draft
     except OSError as error:
-        raise StoreReadOnly(f"A file cannot be written in {path.parent}.") from error
+        raise failure(error.errno, f"A file cannot be written in {path.parent}.", StoreReadOnly) from error
     finally:
         for left in (draft, *(draft.with_name(draft.name + end) for end in ("-wal", "-shm", "-journal"))):
             left.unlink(missing_ok=True)

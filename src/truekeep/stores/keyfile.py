@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from truekeep.errors import KeyUnavailable, StoreReadOnly
+from truekeep.stores.failures import failure
 
 VERSION = 1
 
@@ -34,7 +35,12 @@ def read_entry(path: Path, kind: str) -> dict[str, Any]:
 
 def write_new(path: Path, entry: Mapping[str, Any]) -> None:
     """Write once; when another process was first, its file stands."""
-    with _drafted(path, entry) as draft:
+    write_once(path, _encoded(entry))
+
+
+def write_once(path: Path, content: bytes, what: str = "A key") -> None:
+    """Make a file that is there as a whole or not at all, whatever happens meanwhile; an existing one stands."""
+    with _drafted(path, content, what) as draft:
         try:
             os.link(draft, path)
         except FileExistsError:
@@ -44,7 +50,7 @@ def write_new(path: Path, entry: Mapping[str, Any]) -> None:
 
 def replace_entry(path: Path, entry: Mapping[str, Any]) -> None:
     """Put a new file in the place of the old one; a crash leaves one or the other."""
-    with _drafted(path, entry) as draft:
+    with _drafted(path, _encoded(entry)) as draft:
         draft.rename(path)
         sync_directory(path.parent)
 
@@ -56,7 +62,7 @@ def locked(directory: Path) -> Iterator[None]:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
-        raise StoreReadOnly(f"The key directory cannot be written: {directory}") from error
+        raise failure(error.errno, f"The key directory cannot be written: {directory}", StoreReadOnly) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         for draft in directory.glob("**/.*.key.*"):
@@ -67,21 +73,25 @@ def locked(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _drafted(path: Path, entry: Mapping[str, Any]) -> Iterator[Path]:
+def _drafted(path: Path, content: bytes, what: str = "A key") -> Iterator[Path]:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(json.dumps(entry).encode() + b"\n")
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             yield draft
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreReadOnly(f"A key cannot be written to {path.parent}.") from error
+        raise failure(error.errno, f"{what} cannot be written to {path.parent}.", StoreReadOnly) from error
+
+
+def _encoded(entry: Mapping[str, Any]) -> bytes:
+    return json.dumps(entry).encode() + b"\n"
 
 
 def sync_directory(directory: Path) -> None:

@@ -13,15 +13,9 @@ from typing import Any, cast
 
 import apsw
 
-from truekeep.errors import (
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    StoreTampered,
-)
+from truekeep.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreTampered
 from truekeep.stores.base import CARDED, TABLES, EventRow, Row
+from truekeep.stores.failures import failure
 from truekeep.stores.sqlite_schema import migrate
 
 _TOP_SEQ = 1 << 62
@@ -35,7 +29,6 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.ReadOnlyError, StoreReadOnly, "The keep's file cannot be written."),
     (apsw.CantOpenError, StoreReadOnly, "The keep's file cannot be opened."),
     (apsw.PermissionsError, StoreReadOnly, "The keep's file cannot be opened."),
-    (apsw.IOError, StoreFull, "The keep's file could not be read or written completely."),
     (apsw.CorruptError, StoreCorrupt, "The keep's file is damaged."),
     (
         apsw.NotADBError,
@@ -51,7 +44,8 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
     """An open, unlocked connection to an encrypted file; raises the house's errors."""
     with translated():
         connection = apsw.Connection(str(path))
-        try:
+    try:
+        with translated(connection):
             connection.set_busy_timeout(int(busy_seconds * 1000))
             connection.pragma("cipher", cipher)
             connection.pragma("key", f"raw:{key.hex()}")
@@ -63,17 +57,20 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
             connection.pragma("schema_version")
             if connection.readonly("main"):
                 raise StoreReadOnly("The keep's file cannot be written.")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 @contextmanager
-def translated() -> Iterator[None]:
-    """Turn the database library's errors into the house's."""
+def translated(connection: apsw.Connection | None = None) -> Iterator[None]:
+    """Turn the database library's errors into the house's; the connection knows what the system said."""
     try:
         yield
+    except apsw.IOError as error:
+        number = connection.system_errno if connection is not None else None
+        raise failure(number, "The keep's file could not be read or written.") from error
     except apsw.Error as error:
         for kind, ours, message in _ERRORS:
             if isinstance(error, kind):
@@ -95,7 +92,7 @@ class SqliteBackend:
         _make_directory(path.parent)
         connection = connect(path, key, cipher, busy_seconds=busy_seconds)
         try:
-            with translated():
+            with translated(connection):
                 migrate(connection)
         except BaseException:
             connection.close()
@@ -112,7 +109,7 @@ class SqliteBackend:
                 connection = _alone(path, key, cipher, busy_seconds)
             except StoreCorrupt:
                 continue
-            with translated():
+            with translated(connection):
                 # A crash here leaves a journal, from which the next opening with the old key restores the file.
                 connection.pragma("rekey", f"raw:{keys[0].hex()}")
                 return cls(connection, cipher)
@@ -121,7 +118,7 @@ class SqliteBackend:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """A write transaction, immediate so that two writers queue up instead of colliding."""
-        with translated():
+        with translated(self._db):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -134,7 +131,7 @@ class SqliteBackend:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """A read transaction; inside another one it is part of that."""
-        with translated():
+        with translated(self._db):
             if not self._db.get_autocommit():
                 yield
                 return
@@ -241,7 +238,7 @@ class SqliteBackend:
 
     def scrub(self) -> bool:
         """Write the file anew without free space, and empty the log."""
-        with translated():
+        with translated(self._db):
             self._db.execute("VACUUM")
             (busy, _, _), *_ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return not busy
@@ -315,7 +312,7 @@ def _decoded(found: tuple[Any, ...]) -> tuple[Any, ...]:
 def _alone(path: Path, key: bytes, cipher: str, busy_seconds: float) -> apsw.Connection:
     connection = connect(path, key, cipher, busy_seconds=busy_seconds)
     try:
-        with translated():
+        with translated(connection):
             migrate(connection)
             connection.pragma("locking_mode", "exclusive")
             _leave_shared_log(connection, time.monotonic() + busy_seconds)
@@ -344,4 +341,4 @@ def _make_directory(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreReadOnly(f"The data directory cannot be made: {directory}") from error
+        raise failure(error.errno, f"The data directory cannot be made: {directory}", StoreReadOnly) from error
