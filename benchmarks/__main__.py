@@ -23,6 +23,7 @@ QUICK = {
     "influence": "benchmarks.influence",
     "extract": "benchmarks.extract",
     "recall": "benchmarks.recall_keep",
+    "serve": "benchmarks.serve",
 }
 RESULTS = Path(__file__).parent / "results"
 
