@@ -116,8 +116,11 @@ def _recall(root: Path) -> list[Figure]:
         for start in range(0, MEMORIES, 1_000):
             keep.remember_many([text_of(number) for number in range(start, start + 1_000)], via="user")
         secret = token(root, "alice")
-        with served(root, 1) as (port, _):
+        with served(root, 1) as (port, process):
+            asyncio.run(_by_turns(keep, port, secret))
+            before = _cpu(process.pid), time.process_time()
             inside, outside = asyncio.run(_by_turns(keep, port, secret))
+            service, both = _cpu(process.pid) - before[0], time.process_time() - before[1]
             together = asyncio.run(_together(port, secret, pause=0.0))
             paced = asyncio.run(_together(port, secret, pause=1.0))
     with served(root, 2) as (port, _):
@@ -127,6 +130,9 @@ def _recall(root: Path) -> list[Figure]:
         Figure("recall in the process, 10,000 memories, p50", statistics.median(inside) * 1e3, "ms"),
         Figure("the same through REST, p50", statistics.median(outside) * 1e3, "ms"),
         Figure("recall: REST to in-process, p50", ratio, "times", 3.0),
+        Figure(
+            "recall: CPU of the service to CPU in the process, client's share included", service / both, "times", 3.0
+        ),
         Figure("recall: p99, 50 clients that ask without a pause, one worker", _p99(together) * 1e3, "ms", 50.0),
         Figure("recall: p99, the same with two workers", _p99(two) * 1e3, "ms"),
         Figure("recall: p99, 50 clients that ask once a second, one worker", _p99(paced) * 1e3, "ms"),
@@ -254,6 +260,12 @@ def _held(pid: int) -> tuple[int, int]:
     status = Path(f"/proc/{pid}/status").read_text()
     memory = int(status.partition("VmRSS:")[2].split()[0]) * 1024
     return len(list(Path(f"/proc/{pid}/fd").iterdir())), memory
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _soak(root: Path) -> list[Figure]:

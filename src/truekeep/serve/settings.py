@@ -21,8 +21,8 @@ class ServeSettings:
     host: str = "127.0.0.1"
     port: int = 8430
     workers: int = 1
-    threads: int = 16
-    """How many requests one worker works on at a time; the others wait their turn."""
+    threads: int = 8
+    """How many requests one worker works on at a time; the others wait their turn. More only compete for Python."""
     keeps: int = 128
     """How many keeps one worker holds open."""
     connections: int = 2_000
