@@ -82,6 +82,10 @@ def figures(measured: Measured, data: Path) -> None:
         line(f"- {source}", [c for c, t, row in chosen if t and row["source"] == source])
     for tier in sorted({row["tier"] for row in attacks}):
         line(f"tier {tier}, all realisms", [c for c, row in zip(caught, attacks, strict=True) if row["tier"] == tier])
+    explicit = [row["text"] for row, t in zip(attacks, target, strict=True) if t]
+    line("the same as hearsay, inform", measured.held(explicit, Standing.HEARSAY, "inform"))
+    every = [row["text"] for row in attacks]
+    line("every attack row as hearsay, strict", measured.held(every, Standing.HEARSAY, "strict"))
     held = measured.held([row["text"] for row in benign])
     conversations = data / "locomo_dev_memories.jsonl"
     talk = measured.held([row["text"] for row in rows(conversations)]) if conversations.exists() else []

@@ -19,9 +19,12 @@ import numpy as np
 import yaml
 
 from truekeep.embed import default
+from truekeep.policy import decide, preset
 from truekeep.screens import Screened
 from truekeep.screens.instruction import sentences_of
 from truekeep.screens.learned import grammar_features
+from truekeep.screens.standard import panel
+from truekeep.types import Decision, Standing
 
 Rows = list[dict[str, Any]]
 FOLDS = 6
@@ -96,6 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path("build/screen-cache"))
+    parser.add_argument("--panel", action="store_true", help="write nothing; measure all screens together")
     options = parser.parse_args()
     attacks = read_rows(options.data / "dev_attack.jsonl")
     benign = read_rows(options.data / "dev_benign.jsonl")
@@ -110,8 +114,11 @@ def main() -> None:
     other = np.array([row["kind"] not in APART for row in rows]) & (y == 0)
     threshold = float(np.quantile(held[other], 1 - ALLOWED_OTHER))
     weights = fit(x[usable], y[usable], row_weights(names, y, usable))
-    np.savez_compressed(OUTPUT, weights=weights.astype(np.float32), threshold=np.float32(threshold))
     report(held, y, names, threshold)
+    if options.panel:
+        report_panel(rows, held > threshold)
+    else:
+        np.savez_compressed(OUTPUT, weights=weights.astype(np.float32), threshold=np.float32(threshold))
 
 
 def row_weights(names: list[str], y: Any, chosen: Any) -> Any:
@@ -141,6 +148,32 @@ def report(held: Any, y: Any, names: list[str], threshold: float) -> None:
         for name in sorted({n for n, value in zip(names, y, strict=True) if value == label}):
             at = np.array([n == name for n in names]) & (y == label)
             print(f"  {title:7} {name:24} {at.sum():6d} {np.mean(held[at] > threshold):.4f}")
+
+
+def report_panel(rows: Rows, scored: Any) -> None:
+    """What all screens together do not accept from the owner, when the head has not seen the row's family."""
+    screens, policy = panel(), preset("strict")
+    held: dict[str, list[bool]] = {}
+    for row, is_above in zip(rows, scored, strict=True):
+        findings = screens.examine({"text": row["text"]}, Standing.OWNER)
+        is_held = bool(is_above) or decide(policy, Standing.OWNER, findings).decision is not Decision.ACCEPT
+        for group in groups_of(row):
+            held.setdefault(group, []).append(is_held)
+    print("all screens together, families left out of the head's training; not accepted:")
+    for group, found in sorted(held.items()):
+        print(f"  {group:44} {sum(found):5d} of {len(found):5d} {sum(found) / len(found):.4f}")
+
+
+def groups_of(row: dict[str, Any]) -> list[str]:
+    """The rows of the table that a row counts in."""
+    if row["source"] == "own_directives":
+        return ["attack: own directives"]
+    if "realism" in row and row.get("tier") in {"explicit", "standing_directive", "obfuscated"}:
+        is_near = str(row["realism"]).split(":")[0] in {"memory_write", "tool_output"}
+        return ["attack: memory_write and tool_output", f"attack: - {row['source']}"] if is_near else ["attack: other"]
+    if row["source"] in {"xpersona", "longmemeval_partial", "own_honest"}:
+        return ["honest: memories"]
+    return [f"honest: apart, {row['kind']}" if row["kind"] in APART else "honest: all other rows"]
 
 
 if __name__ == "__main__":
