@@ -93,9 +93,17 @@ class Sessions:
         entry.event("session.begun", session=name, mediated=mediated, member=member, clean=not taint)
 
     def let_go(self, entry: Entry, name: str) -> None:
-        """Remember of a session whose messages go that it had begun: the agent may still know what it read there."""
+        """Remember of a session that was never declared that it had begun: the agent may know what it read there."""
         if self._ledger.get("sessions", name) is None:
             entry.put("sessions", name, {"v": 1, "mediated": False, "taint": "", "member": None, _LET_GO: True})
+
+    def took_in(self, entry: Entry, name: str, why: str) -> None:
+        """Note, inside the caller's transaction, that hearsay came into a session by another way than a message.
+
+        A clean one is tainted; one that nobody declared yet has begun, and can no longer be declared clean.
+        """
+        self.let_go(entry, name)
+        self._taint(entry, name, why)
 
     def state(self, name: str | None) -> SessionState:
         """What is known of a session; one that was never declared, or whose row was altered, is not mediated."""

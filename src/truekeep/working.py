@@ -92,9 +92,9 @@ class Working:
             given: dict[str, Any] = {field: value for field, value in changed.items() if value is not None}
             after = replace(before, **given, via=via if writes else before.via, updated_at=now)
             self._rows.put(entry, after)
+            if writes and standing is Standing.HEARSAY:
+                self._sessions.took_in(entry, name, f"Data was put into it over the channel '{via}'.")
             entry.event("working.put", session=name, channel=via, fields=sorted(given))
-        if writes and standing is Standing.HEARSAY:
-            self._sessions.taint(name, f"Data was put into it over the channel '{via}'.")
         return self._whole(after)
 
     def append(self, session: str, *messages: Message) -> WorkingMemory:

@@ -8,8 +8,8 @@ from tests.promises.agreement import Operation
 from tests.promises.attempts import WipeOut
 from tests.promises.comparison import compare
 from tests.promises.deciding import Erase
-from tests.promises.hearsay import Echo, Hoax, Write
-from tests.promises.talking import Begin, LetGo, Observe
+from tests.promises.hearsay import Echo, Hoax, Leave, Write
+from tests.promises.talking import Begin, Jot, LetGo, Observe
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, POISON, wordings
 from tests.promises.world import ALONE, INFORMED, SHARED, World
@@ -57,6 +57,15 @@ def test_a_session_that_read_hearsay_is_not_clean_again_after_it_was_let_go() ->
         ALONE,
         Observe("s-1", "web", TRUE[0]),
         LetGo("s-1"),
+        Begin("s-1", True),
+        Remember("agent", TRUE[0], session="s-1"),
+    )
+
+
+def test_a_session_into_which_a_page_put_data_is_not_clean_once_it_is_declared() -> None:
+    live(
+        INFORMED,
+        Leave(Jot("s-1", "web", TRUE[0])),
         Begin("s-1", True),
         Remember("agent", TRUE[0], session="s-1"),
     )
