@@ -20,7 +20,10 @@
     ├── ModelError                     a model endpoint that cannot be used (extract/)
     ├── NotAuthenticated               nobody the service knows, or no token at all (serve/)
     ├── ServiceBusy                    more than the service takes on at once (serve/)
+    ├── ServiceUnreachable             no answer from the service, or none in time (client/)
+    ├── AnswerRefused                  an answer that is not the service's (client/)
     ├── NotAllowed                     the channel lacks the capability
+    │   ├── NotServed                  only an embedded keep does that (client/; also AttributeError)
     │   ├── ActionRefused              the act boundary does not let a call happen
     │   │   └── ConfirmationNeeded     it would, once the owner has confirmed it
     │   └── TicketRefused              a ticket that cannot be used for this call, or not any more
@@ -144,10 +147,30 @@ class ServiceBusy(TruekeepError):
     default_hint = "Try again shortly."
 
 
+class ServiceUnreachable(TruekeepError):
+    """The service did not answer, or not in time."""
+
+    code = "service_unreachable"
+    default_hint = "Check the address, and that 'truekeep serve' is running there."
+
+
+class AnswerRefused(TruekeepError):
+    """What came back is not an answer of the service; nothing of it is used."""
+
+    code = "not_the_service"
+
+
 class NotAllowed(TruekeepError):
     """The channel behind this call does not have the capability it needs."""
 
     code = "not_allowed"
+
+
+class NotServed(NotAllowed, AttributeError):
+    """Only an embedded keep does this; the service does not offer it."""
+
+    code = "not_served"
+    default_hint = "Open the keep where its data are: truekeep.Keep.open(name)."
 
 
 class ActionRefused(NotAllowed):

@@ -1,8 +1,25 @@
-"""A keep behind the service, with the methods of ``Keep``: ``connect(address, token)`` for ``Keep.open(name)``."""
+"""The client: a keep that another process serves, with the methods of an embedded ``Keep``, blocking and async.
 
-from __future__ import annotations
+>>> from truekeep.client import Keep
+>>> keep = Keep("https://memory.example", token=token)   # doctest: +SKIP
 
-from truekeep.client.asynchronous import AsyncKeep, connect_async
-from truekeep.client.synchronous import ServedHandle, ServedKeep, ServedSession, connect
+Code moves between the two by changing that line. It needs the extra ``client``.
+"""
 
-__all__ = ["AsyncKeep", "ServedHandle", "ServedKeep", "ServedSession", "connect", "connect_async"]
+from collections.abc import Iterable
+from typing import Any
+
+from truekeep.client.aio import AsyncHandle, AsyncKeep, AsyncSession
+from truekeep.client.blocking import Handle, Keep, Session
+
+__all__ = ["AsyncHandle", "AsyncKeep", "AsyncSession", "Handle", "Keep", "Session", "connect", "connect_async"]
+
+
+def connect(address: str, token: str | Iterable[str], **options: Any) -> Keep:
+    """``Keep`` as a function, for code that passes the token by place."""
+    return Keep(address, token=token, **options)
+
+
+def connect_async(address: str, token: str | Iterable[str], **options: Any) -> AsyncKeep:
+    """``AsyncKeep`` as a function."""
+    return AsyncKeep(address, token=token, **options)

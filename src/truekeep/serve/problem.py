@@ -77,12 +77,15 @@ def problem(
 
 
 def problem_of(error: TruekeepError) -> JSONResponse:
-    """One of the house's errors as an answer; what an error says never echoes what was sent."""
+    """One of the house's errors as an answer; what an error says never echoes what was sent.
+
+    ``family`` is the code that all errors of its class share, for clients that have the same classes.
+    """
     status = _BY_CODE.get(error.code) or next((number for kind, number in _STATUSES if isinstance(error, kind)), 500)
-    return problem(status, error.code, str(error), hint=error.hint)
+    return problem(status, error.code, str(error), hint=error.hint, family=type(error).code)
 
 
-def problem_of_verdict(verdict: Verdict) -> JSONResponse:
+def problem_of_verdict(verdict: Verdict, **more: Any) -> JSONResponse:
     """A text that the gate rejected: the sentence, the code and what was found."""
     findings = [finding.as_dict() for finding in verdict.findings]
-    return problem(422, verdict.code, verdict.reason, hint="Rephrase it.", findings=findings, decision="reject")
+    return problem(422, verdict.code, verdict.reason, hint="Rephrase it.", findings=findings, decision="reject", **more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -15,6 +15,7 @@ from truekeep.errors import TruekeepError
 from truekeep.serve.metrics import MEDIA_TYPE
 from truekeep.serve.problem import problem
 from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.review import reviewer
 from truekeep.serve.service import Caller, Service
 
 router = APIRouter(tags=["health"])
@@ -55,14 +56,23 @@ class Who(BaseModel):
     channel: str
     capabilities: list[str]
     subject: str
+    signs_as: str
+    """The name that stands under decisions made with it."""
+    channel_capabilities: list[str] | None = None
+    """What its channel may do in the keep; nothing if no keep is named."""
 
 
 @router.get("/v1/identity", response_model=Who, responses=refusals())
-async def identity(call: Caller) -> Response:
-    """What the token that this request carries is good for."""
+def identity(call: Caller) -> Response:
+    """What the token that this request carries is good for, in the keep that is named."""
     known = call.identity
-    told = {"keep": known.keep_pattern, "channel": known.channel, "subject": known.subject}
-    return JSONResponse(told | {"capabilities": sorted(known.capabilities)})
+    told: dict[str, Any] = {"keep": known.keep_pattern, "channel": known.channel, "subject": known.subject}
+    told |= {"capabilities": sorted(known.capabilities), "signs_as": reviewer(call), "channel_capabilities": None}
+    if call.keep_name is not None or known.names_one_keep:
+        with call.open() as lease:
+            channel = lease.keep.channels.get(known.channel)
+            told |= {"keep": lease.keep.name, "channel_capabilities": sorted(channel.capabilities)}
+    return JSONResponse(told)
 
 
 @router.get("/metrics", responses=refusals() | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})

@@ -8,13 +8,13 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from truekeep.incident import Incident, Report
 from truekeep.reading import sanitised_json
 from truekeep.serve.rest.long_term import own_id
 from truekeep.serve.rest.models import Body, Moment, Name
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.rest.review import reviewer
 from truekeep.serve.service import Caller
-from truekeep.types import utc_text
 
 router = APIRouter(prefix="/v1", tags=["incidents"], responses=refusals())
 
@@ -69,19 +69,14 @@ def incidents(call: Caller) -> Response:
     """Every revocation and rewind, oldest first."""
     with call.lease("admin") as lease:
         listed = lease.keep.incidents()
-    shown = [
-        {"id": one.id, "kind": one.kind, "by": one.by, "at": utc_text(one.at), "undone_by": one.undone_by}
-        for one in listed
-    ]
-    return JSONResponse({"incidents": sanitised_json(shown)})
+    return JSONResponse({"incidents": sanitised_json([_incident(one) for one in listed])})
 
 
 @router.get("/trace/{memory_id}", response_model=ReportOut)
 def trace(memory_id: str, call: Caller) -> Response:
     """Where a memory came from, what came of it, who saw it, and what was decided about it."""
     with call.lease("admin") as lease:
-        report = lease.keep.trace(own_id(lease, call, memory_id)).as_dict()
-    return JSONResponse(sanitised_json(report))
+        return _reported(lease.keep.trace(own_id(lease, call, memory_id)))
 
 
 @router.get("/exposures/{memory_id}", response_model=ExposuresOut)
@@ -96,8 +91,7 @@ def exposures(memory_id: str, call: Caller) -> Response:
 def blame(run: str, call: Caller) -> Response:
     """From a run's actions back to the memories in them."""
     with call.lease("admin") as lease:
-        report = lease.keep.blame(run).as_dict()
-    return JSONResponse(sanitised_json(report))
+        return _reported(lease.keep.blame(run))
 
 
 @router.post("/revoke", response_model=ReportOut)
@@ -106,8 +100,7 @@ def revoke(body: Revoke, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease("admin") as lease:
-            report = lease.keep.revoke(**body.model_dump(), by=reviewer(call)).as_dict()
-        return JSONResponse(sanitised_json(report))
+            return _reported(lease.keep.revoke(**body.model_dump(), by=reviewer(call)))
 
     return call.once(do)
 
@@ -119,7 +112,7 @@ def rewind(body: Rewind, call: Caller) -> Response:
     def do() -> Response:
         with call.lease("admin") as lease:
             done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=reviewer(call), reason=body.reason)
-        return JSONResponse(sanitised_json(done.as_dict()))
+        return _reported(done)
 
     return call.once(do)
 
@@ -131,6 +124,22 @@ def undo(body: Undo, call: Caller) -> Response:
     def do() -> Response:
         with call.lease("admin") as lease:
             done = lease.keep.undo(body.incident, by=reviewer(call), reason=body.reason)
-        return JSONResponse({"incident": done.id, "kind": done.kind, "undone_by": done.undone_by})
+        return JSONResponse(sanitised_json(_incident(done)) | {"incident": done.id})
 
     return call.once(do)
+
+
+def _reported(report: Report) -> Response:
+    """A report's data, and beside it what its page for people is made of."""
+    page = {
+        "title": report.title,
+        "facts": dict(report.facts),
+        "sections": [[one.title, list(one.columns), [list(row) for row in one.rows]] for one in report.sections],
+    }
+    return JSONResponse(sanitised_json(report.as_dict()) | {"page": sanitised_json(page)})
+
+
+def _incident(one: Incident) -> dict[str, Any]:
+    """An incident with the versions that it took out and put back, and the review items it opened."""
+    versions = {"removed": one.removed, "restored": one.restored}
+    return one.as_dict() | {"versions": versions, "items": list(one.items)}

@@ -96,6 +96,14 @@ def extract(session_id: str, body: Extract, call: Caller) -> Response:
     return JSONResponse({"session": session_id, "strategy": body.strategy, "verdicts": verdicts})
 
 
+@router.post("/sessions/{session_id}/end", response_model=Ack)
+def end(session_id: str, call: Caller) -> Response:
+    """The conversation is over: what waits for it to be quiet need not wait any longer."""
+    with call.lease("write") as lease:
+        lease.keep.extraction.ended(session_id)
+    return JSONResponse({"status": "ok"})
+
+
 @router.get("/snapshot/{session_id}", response_model=SnapshotOut, responses={304: {"description": "Unchanged."}})
 def snapshot(
     session_id: str,

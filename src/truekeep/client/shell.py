@@ -1,0 +1,88 @@
+"""Shells: a core's steps as methods that block, or as methods that are awaited."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from truekeep.client.exchange import Steps
+from truekeep.client.wires import AsyncWire, BlockingWire
+from truekeep.errors import NotServed
+
+C = TypeVar("C")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Blocking(Generic[C]):
+    """An object whose methods block; what they do is its core's."""
+
+    def __init__(self, wire: BlockingWire, core: C) -> None:
+        self._wire = wire
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        raise unknown(type(self), name)
+
+
+class Asynchronous(Generic[C]):
+    """An object whose methods are awaited; what they do is its core's."""
+
+    def __init__(self, wire: AsyncWire, core: C) -> None:
+        self._wire = wire
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        raise unknown(type(self), name)
+
+
+def blocking(method: Callable[Concatenate[C, P], Steps[T]]) -> Callable[Concatenate[Blocking[C], P], T]:
+    """A core's method as one that blocks."""
+
+    @functools.wraps(method)
+    def call(self: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._wire.run(method(self._core, *args, **kwargs))
+
+    return call
+
+
+def awaited(
+    method: Callable[Concatenate[C, P], Steps[T]],
+) -> Callable[Concatenate[Asynchronous[C], P], Coroutine[Any, Any, T]]:
+    """A core's method as one that is awaited."""
+
+    @functools.wraps(method)
+    async def call(self: Asynchronous[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._wire.run(method(self._core, *args, **kwargs))
+
+    return call
+
+
+def unknown(kind: type, name: str) -> AttributeError:
+    """What is said of an attribute that is not there: embedded keeps have some that a service does not offer."""
+    if name in _EMBEDDED_ONLY and not name.startswith("_"):
+        return NotServed("Only an embedded keep does this; the service does not offer it.")
+    return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
+
+
+_EMBEDDED_ONLY = frozenset(
+    {
+        "consolidate",
+        "describe",
+        "destroy",
+        "erase",
+        "export",
+        "extract",
+        "extraction",
+        "lift",
+        "pending",
+        "prompts",
+        "reindex",
+        "remember_batches",
+        "settings",
+        "weigh",
+        "working",
+    }
+)
+"""What a keep, its review and its tickets have besides. Some would be an oracle for whoever holds a token."""
