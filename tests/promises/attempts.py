@@ -56,8 +56,11 @@ class TurnDown:
     which: int
 
     def run(self, twins: Twins) -> None:
-        if twins.extra_items:
-            turn_down(twins.laden, twins.extra_items[self.which % len(twins.extra_items)])
+        # A question that hearsay raised is about a system's memory once that system says the same.
+        shared = {pair.laden for pair in twins.known}
+        about = {item.id: item.memory.id for item in twins.laden.keep.review.list(None)}
+        if extra := [item for item in twins.extra_items if about.get(item) not in shared]:
+            turn_down(twins.laden, extra[self.which % len(extra)])
 
 
 @dataclass(frozen=True)
