@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import jwt
@@ -191,6 +193,21 @@ def test_a_request_id_cannot_carry_a_header_or_a_line(guarded: Served) -> None:
     assert kept.headers["x-request-id"] == "trace-1"
 
 
+def test_a_subject_of_any_form_signs_decisions(guarded: Served) -> None:
+    web = guarded.client("web", "signing")
+    web.post("/v1/long-term-memory/", json={"memories": [{"text": "The shop closes at six"}]})
+    token = signed(
+        claims(sub="auth0|eva<1>", truekeep_keep="signing", truekeep_channel="reviewer:eva", truekeep_may="review")
+    )
+    with httpx.Client(base_url=guarded.address, headers={"Authorization": f"Bearer {token}"}, trust_env=False) as eva:
+        item = eva.get("/v1/review").json()["items"][0]
+        tag = {"If-Match": f'"{item["etag"]}"'}
+        done = eva.post(f"/v1/review/{item['id']}/approve", json={"reason": "ok"}, headers=tag)
+    assert done.status_code == 200
+    events = guarded.client("admin", "signing").get("/v1/audit").json()["events"]
+    assert [one["body"]["by"] for one in events if one["kind"] == "review.approved"] == ["auth0-eva-1-"]
+
+
 # Starting
 
 
@@ -229,3 +246,50 @@ def test_an_issuer_that_is_set_up_wrongly_is_refused_at_the_start(wrong: dict[st
 
     with pytest.raises(ConfigError):
         Issuer(ServeSettings(**wrong))  # type: ignore[arg-type]
+
+
+# The issuer's keys, from an address
+
+
+class _Keys(BaseHTTPRequestHandler):
+    """An issuer's JWKS endpoint that counts how often it is asked."""
+
+    asked = 0
+    keys: ClassVar[list[dict[str, Any]]] = []
+
+    def do_GET(self) -> None:
+        type(self).asked += 1
+        content = json.dumps({"keys": self.keys}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *args: Any) -> None:
+        """Quietly."""
+
+
+def test_keys_are_fetched_renewed_and_not_fetched_for_every_forged_token() -> None:
+    from truekeep.errors import NotAuthenticated
+    from truekeep.serve.jwt import Issuer
+
+    moment = [0.0]
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Keys) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/keys"
+        chosen = ServeSettings(jwt_issuer=ISSUER, jwt_audience=AUDIENCE, jwt_keys=address)
+        issuer = Issuer(chosen, lambda: moment[0])
+        _Keys.keys = [{**json.loads(RSAAlgorithm.to_jwk(RSA_KEY.public_key())), "kid": "rsa-1"}]
+        assert issuer.identify(signed(claims())).channel == "user"
+        asked = _Keys.asked
+        for number in range(20):
+            with pytest.raises(NotAuthenticated):
+                issuer.identify(signed(claims(), kid=f"nobody-{number}"))
+        assert _Keys.asked == asked
+        # The issuer has a new key, and has taken the old one back.
+        _Keys.keys = [{**json.loads(ECAlgorithm.to_jwk(EC_KEY.public_key())), "kid": "ec-2"}]
+        moment[0] += 40
+        assert issuer.identify(signed(claims(), EC_KEY, "ES256", kid="ec-2")).subject == "eva"
+        with pytest.raises(NotAuthenticated):
+            issuer.identify(signed(claims()))
+        server.shutdown()

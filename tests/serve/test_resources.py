@@ -173,3 +173,23 @@ def test_many_sendings_at_once_store_it_once(served: Served) -> None:
         )
     assert set(found) <= {201, 409}
     assert len(served.client("owner").get("/v1/long-term-memory/").json()["memories"]) == 1
+
+
+def test_who_may_only_write_is_shown_nothing_of_what_is_there(served: Served) -> None:
+    owner, web = served.client("owner"), served.client("web")
+    create(owner, "My safe is behind the clock", id="safe", session_id="s-1")
+    owner.put("/v1/working-memory/s-1", json={"messages": [{"role": "user", "content": "The safe is old"}]})
+    memory_id = owner.get("/v1/long-term-memory/safe").json()["id"]
+    answers = [
+        web.put("/v1/working-memory/s-1", json={"messages": [{"role": "user", "content": "hello"}]}),
+        web.get("/v1/working-memory/s-1"),
+        web.get("/v1/working-memory/"),
+        web.patch(f"/v1/long-term-memory/{memory_id}", json={"topics": ["x"]}),
+        web.delete("/v1/long-term-memory", params={"memory_ids": memory_id}),
+        web.get("/v1/snapshot/s-1"),
+        web.post("/v1/memory/prompt", json={"query": "safe", "session": {"session_id": "s-1"}}),
+        web.post("/v1/sessions/s-1/extract", json={}),
+        web.post("/v1/check-action", json={"session": "s-1", "name": "pay"}),
+    ]
+    assert [answer.status_code for answer in answers] == [200, 403, 403, 403, 403, 403, 403, 200, 403]
+    assert ["safe is" in answer.text.lower() for answer in answers] == [False] * len(answers)

@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Mapping
 
 from truekeep.errors import NotAuthenticated
+from truekeep.origin import keep_name
 from truekeep.serve.identity import Identity
 from truekeep.serve.settings import ServeSettings
 from truekeep.serve.tokens import Tokens
@@ -28,7 +29,7 @@ class Authenticator:
             self._issuer = Issuer(settings)
         if settings.unsafe_no_auth:
             self._anonymous = Identity(
-                "anonymous", settings.unsafe_no_auth, "agent", frozenset({"read", "write"}), "anonymous"
+                "anonymous", keep_name(settings.unsafe_no_auth), "agent", frozenset({"read", "write"}), "anonymous"
             )
 
     def identify(self, headers: Mapping[str, str]) -> Identity:

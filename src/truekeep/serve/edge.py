@@ -62,20 +62,22 @@ class Edge:
         await _Passage(self, scope, receive, send).go()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        size = 0
+        body = bytearray()
         try:
-            body = bytearray()
             async with asyncio.timeout(self._settings.body_seconds):
-                size = await self._read(scope, receive, body)
-            await self._app(_within_keep(scope), _replay(bytes(body), receive), send)
+                await self._read(scope, receive, body)
         except TimeoutError:
             await Refused(408, "body_too_slow", "The request did not arrive in time.").answer(scope, receive, send)
+            return
         except Refused as refused:
             await refused.answer(scope, receive, send)
+            return
+        try:
+            await self._app(_within_keep(scope), _replay(bytes(body), receive), send)
         finally:
-            self._held -= size
+            self._held -= len(body)
 
-    async def _read(self, scope: Scope, receive: Receive, body: bytearray) -> int:
+    async def _read(self, scope: Scope, receive: Receive, body: bytearray) -> None:
         cap = self._settings.body_cap
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
         if announced.isdigit() and (len(announced) > 18 or int(announced) > cap):
@@ -97,7 +99,6 @@ class Edge:
         except BaseException:
             self._held -= len(body)
             raise
-        return len(body)
 
 
 class _Passage:

@@ -20,7 +20,7 @@ from truekeep.errors import InvalidRequest, TicketRefused
 
 _KEY = re.compile(r"[!-~]{1,200}", re.ASCII)
 _MOST = 4_096
-_MOST_BYTES = 100_000
+_MOST_BYTES = 16_000
 _LIFE_SECONDS = 86_400.0
 
 

@@ -79,6 +79,10 @@ class Call:
                 "This token's channel is not one of this keep's.", code="channel_unknown", hint=error.hint
             ) from error
 
+    def may(self, lease: Lease, capability: str) -> bool:
+        """Whether both the token and its channel allow it."""
+        return self.identity.may(capability) and lease.keep.channels.get(self.identity.channel).may(capability)
+
     def require_channel(self, lease: Lease, capability: str) -> None:
         """Refuse what the token's channel may not do in this keep."""
         require(lease.keep.channels.get(self.identity.channel), capability)

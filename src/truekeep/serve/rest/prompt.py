@@ -20,7 +20,7 @@ from truekeep.serve.rest.models import Body, Hit, Name
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.rest.records import hit_of
 from truekeep.serve.rest.search import Search, recalled
-from truekeep.serve.rest.talk import is_owners
+from truekeep.serve.rest.talk import owner_channels
 from truekeep.serve.service import Caller
 from truekeep.types import Recalled
 
@@ -103,14 +103,15 @@ def _said(lease: Lease, session: str) -> list[dict[str, Any]]:
     found = lease.keep.working.get(session)
     context = "\n".join(part for part in (found.context if found else "", window.summary) if part)
     before = [_message("user", fence.fenced([fence.one_line(context)]))] if context else []
-    return before + [_turn(lease, message) for message in window.messages]
+    owners = owner_channels(lease)
+    return before + [_turn(message, owners) for message in window.messages]
 
 
-def _turn(lease: Lease, message: Message) -> dict[str, Any]:
+def _turn(message: Message, owners: frozenset[str]) -> dict[str, Any]:
     """A message of the conversation. What was merely read is inside the fence, as memories are."""
     if message.channel == AGENT:
         return _message("user" if message.role == "user" else "assistant", fence.sanitised(message.text))
-    if is_owners(lease, message.channel):
+    if message.channel in owners:
         return _message("user", fence.sanitised(message.text))
     line = fence.line(message.text, as_of=message.at, origin=message.channel, may_act=False)
     return _message("user", fence.fenced([line]))

@@ -124,11 +124,11 @@ def session_of(lease: Lease, session_id: str) -> dict[str, Any] | None:
     memory = lease.keep.working.get(session_id)
     if memory is None:
         return None
-    known = attributes(memory)
+    known, owners = attributes(memory), owner_channels(lease)
     data = {name: value for name, value in memory.data.items() if name != _OWN}
     return {
         "session_id": memory.session,
-        "messages": [message_of(lease, message) for message in memory.messages],
+        "messages": [message_of(message, owners) for message in memory.messages],
         "memories": _memories(lease, known),
         "data": sanitised_json(data),
         "context": fence.sanitised(memory.context) or None,
@@ -140,7 +140,7 @@ def session_of(lease: Lease, session_id: str) -> dict[str, Any] | None:
     }
 
 
-def message_of(lease: Lease, message: Message) -> dict[str, Any]:
+def message_of(message: Message, owners: frozenset[str]) -> dict[str, Any]:
     """A message as a client sees it: sanitised, and with whose words it is."""
     return {
         "id": message.alias or message.id,
@@ -150,13 +150,21 @@ def message_of(lease: Lease, message: Message) -> dict[str, Any]:
         "persisted_at": utc_text(message.at),
         "discrete_memory_extracted": "f",
         "channel": message.channel,
-        "owner": is_owners(lease, message.channel),
+        "owner": message.channel in owners,
     }
 
 
-def is_owners(lease: Lease, channel: str) -> bool:
-    """Whether what comes over a channel are the owner's words."""
-    return any(one["name"] == channel and one["standing"] == "owner" for one in lease.keep.channels.list())
+def owner_channels(lease: Lease) -> frozenset[str]:
+    """The channels over which the owner's words come."""
+    return frozenset(one["name"] for one in lease.keep.channels.list() if one["standing"] == "owner")
+
+
+def unread(session_id: str) -> dict[str, Any]:
+    """The answer to who may write into a session and not read it."""
+    moment = utc_text(datetime.now(UTC))
+    nothing: dict[str, Any] = {"messages": [], "memories": [], "data": {}, "tokens": 0, "last_accessed": moment}
+    names = dict.fromkeys(("context", "user_id", "namespace", "ttl_seconds"))
+    return {"session_id": session_id, **nothing, **names}
 
 
 def _memories(lease: Lease, known: Attributes) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from truekeep.serve.problem import problem_of_verdict
 from truekeep.serve.rest.long_term import rejected
 from truekeep.serve.rest.models import Ack
 from truekeep.serve.rest.openapi import refusals
-from truekeep.serve.rest.talk import SessionList, WorkingIn, WorkingOut, attributes, session_of, take_in
+from truekeep.serve.rest.talk import SessionList, WorkingIn, WorkingOut, attributes, session_of, take_in, unread
 from truekeep.serve.service import Call, Caller
 
 router = APIRouter(prefix="/v1/working-memory", tags=["working memory"], responses=refusals())
@@ -97,7 +97,8 @@ def _put(session_id: str, body: WorkingIn, call: Call, budget: int | None) -> Re
         verdicts = take_in(lease, call, session_id, body, budget)
         if refused := rejected(verdicts):
             return problem_of_verdict(refused)
-        answer: dict[str, Any] = session_of(lease, session_id) or {}
+        may_read = call.may(lease, "read")
+        answer: dict[str, Any] = (session_of(lease, session_id) if may_read else None) or unread(session_id)
     held = [verdict for verdict in verdicts if not verdict.accepted]
     answer |= {"status": "quarantined" if held else "ok", "verdicts": [verdict.as_dict() for verdict in verdicts]}
     return JSONResponse(answer, 202 if held else 200)
