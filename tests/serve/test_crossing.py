@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -102,7 +103,7 @@ def state_of_bob(town: Served) -> str:
 def test_no_token_of_another_keep_reads_changes_or_notices_anything(town: Served, kind: str) -> None:
     before = state_of_bob(town)
     eve = town.client(kind, f"eve-{kind}")
-    ids = bobs_ids(town)
+    ids = bobs_ids(town) if os.environ.get("TRUEKEEP_LONG") else [bobs_ids(town)[number] for number in (0, 3)]
     for method, path, operation in operations(town):
         for named in ids if "{" in path else ids[:1]:
             theirs = probe(town, eve, method, path, operation, named)
