@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.serve.conftest import KEYWORDS, Served, running
@@ -65,15 +67,38 @@ def tokens_of(served: Served, keep: str = "alice") -> list[str]:
     return [served.tokens.add(keep, channel, may, subject=subject)[0] for channel, may, subject in ROLES]
 
 
+class Own(Served):
+    """A service that several tests share, each with a keep of its own."""
+
+    name = "alice"
+
+    def token(self, kind: str, keep: str | None = None) -> str:
+        return super().token(kind, keep or self.name)
+
+    def client(self, kind: str | None = "owner", keep: str | None = None, **options: Any) -> httpx.Client:
+        return super().client(kind, keep or self.name, **options)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(shared_cache))
+        with running(tmp_path_factory.mktemp("service")) as started:
+            yield started
+
+
 @pytest.fixture
-def served(home: Path) -> Iterator[Served]:
-    with running(home) as service:
-        yield service
+def served(service: Served) -> Iterator[Served]:
+    own = Own(service.home, service.address, service.tokens, service.app)
+    own.name = f"keep-{secrets.token_hex(4)}"
+    yield own
+    own.close()
 
 
 @pytest.fixture
 def client(served: Served) -> Iterator[ServedKeep]:
-    with ServedKeep(served.address, token=tokens_of(served)) as keep:
+    assert isinstance(served, Own)
+    with ServedKeep(served.address, token=tokens_of(served, served.name)) as keep:
         yield keep
 
 
