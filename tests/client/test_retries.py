@@ -144,7 +144,7 @@ def test_a_service_that_is_not_there_is_said_so() -> None:
 
 
 def test_many_calls_of_one_asynchronous_client_at_once_are_each_done_once(served: Served) -> None:
-    async def scenario() -> list[Any]:
+    async def scenario() -> Any:
         async with AsyncKeep(served.address, token=served.token("owner")) as keep:
             return await asyncio.gather(*(keep.remember(f"Box {number} is blue") for number in range(12)))
 

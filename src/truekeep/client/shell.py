@@ -11,14 +11,15 @@ from truekeep.client.wires import AsyncWire, BlockingWire
 from truekeep.errors import NotServed
 
 C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Blocking(Generic[C]):
+class Blocking(Generic[C_co]):
     """An object whose methods block; what they do is its core's."""
 
-    def __init__(self, wire: BlockingWire, core: C) -> None:
+    def __init__(self, wire: BlockingWire, core: C_co) -> None:
         self._wire = wire
         self._core = core
 
@@ -26,10 +27,10 @@ class Blocking(Generic[C]):
         raise unknown(type(self), name)
 
 
-class Asynchronous(Generic[C]):
+class Asynchronous(Generic[C_co]):
     """An object whose methods are awaited; what they do is its core's."""
 
-    def __init__(self, wire: AsyncWire, core: C) -> None:
+    def __init__(self, wire: AsyncWire, core: C_co) -> None:
         self._wire = wire
         self._core = core
 
