@@ -168,7 +168,7 @@ class Keep:
         ledger = open_ledger(paths, checked, clock, chosen)
         try:
             catalog = Catalog(ledger, embedder or partial(by_name, chosen.embedder))
-            keep = cls(checked, ledger, catalog, LivePanel(paths), chosen, clock)
+            keep = cls(checked, ledger, catalog, LivePanel(paths), chosen, ledger.clock)
         except BaseException:
             ledger.close()
             raise

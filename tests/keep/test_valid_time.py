@@ -29,8 +29,7 @@ def then(keep: Keep, moment: datetime, query: str = "live moved") -> list[str]:
 @pytest.fixture
 def moved(keep: Keep, clock: Clock) -> Keep:
     """Praha since January; in August the owner says that they moved in May."""
-    clock.now = datetime(2026, 1, 10, tzinfo=UTC)
-    said(keep, "I live in Praha.")
+    said(keep, "I live in Praha.", as_of=datetime(2026, 1, 10, tzinfo=UTC))
     clock.now = datetime(2026, 8, 20, tzinfo=UTC)
     said(keep, "I moved to Brno in May.")
     return keep

@@ -28,6 +28,7 @@ from truekeep.errors import KeepClosed, StoreTampered
 from truekeep.stores.anchor import Anchors, Head
 from truekeep.stores.audit import ADOPTED, Expected, Tip, Touched, apply, check_anchor, follow, nothing_expected
 from truekeep.stores.base import CARDED, RESTRICTING, TABLES, Backend, EventRow, Row
+from truekeep.stores.clock import KeepClock
 from truekeep.stores.inspection import (
     Inspection,
     Place,
@@ -62,10 +63,11 @@ class Ledger:
         self._backend = backend
         self._first_seal = seal
         self._anchors = anchors
-        self._clock = clock
         self._lock = threading.RLock()
         self._depth = 0
         self._tip = Tip(seal)
+        self.clock = KeepClock(clock, lambda: self._tip.head.at)
+        """The time in this keep, which never goes back."""
         self._expected = nothing_expected()
         self._found = Inspection(self._expected)
         self._changes = -1
@@ -99,7 +101,7 @@ class Ledger:
             if self._unanchored and not self._grouped:
                 self._anchor()
             with self._backend.writing(), self._nested():
-                entry = Entry(self._backend, self._tip, self._expected, utc_text(self._clock()))
+                entry = Entry(self._backend, self._tip, self._expected, utc_text(self.clock()))
                 self._entry = entry
                 try:
                     yield entry
@@ -429,7 +431,7 @@ class Entry:
         self._backend = backend
         self._seal = tip.seal
         self._expected = expected
-        self._at = at
+        self._at = max(at, tip.head.at)  # the log's times are in its order, whatever the clock says
         self._macs: dict[tuple[str, int], bytes | None] = {}
         self._tables: set[str] = set()
         self._touched: list[Touched] = []

@@ -103,7 +103,7 @@ def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime
 
 def _resealed(backend: Backend, tip: Tip, at: str) -> Tip:
     """Seal every row under the next keys, and close the chain of the old ones with the event that says so."""
-    seal, seq = tip.seal.successor(), tip.head.seq + 1
+    seal, seq, at = tip.seal.successor(), tip.head.seq + 1, max(at, tip.head.at)
     total, touched = 0, list[Touched]()
     for table in TABLES:
         for row in list(backend.rows(table, cards=True)):
