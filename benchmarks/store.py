@@ -13,7 +13,7 @@ from pathlib import Path
 
 import apsw
 
-from benchmarks.harness import Figure, cpu_per_call, median_ratio
+from benchmarks.harness import Figure, cpu_per_call, median_ratio, wall_per_call
 from truekeep import Keep
 from truekeep.config import Paths
 from truekeep.stores.files import open_ledger
@@ -37,7 +37,12 @@ def now() -> datetime:
 def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        return [*_writes(root / "writes"), *_guarded(root / "guarded"), *_snapshot(root / "snapshot")]
+        return [
+            *_writes(root / "writes"),
+            *_durable(root / "durable"),
+            *_guarded(root / "guarded"),
+            *_snapshot(root / "snapshot"),
+        ]
 
 
 def _memory(number: int) -> Memory:
@@ -60,6 +65,20 @@ def _writes(root: Path) -> list[Figure]:
         Figure("sealed and chained write", statistics.median(found["sealed"]) * 1e6, "µs CPU"),
         Figure("sealed and chained write / bare insert", median_ratio(found["sealed"], found["bare"]), "x", 2.5),
         Figure("the same with the anchor / bare insert", median_ratio(found["anchored"], found["bare"]), "x"),
+    ]
+
+
+def _durable(root: Path) -> list[Figure]:
+    """By the wall, because both are waits for the disk: the commit's sync, and the anchor's own."""
+    root.mkdir()
+    ledger = open_ledger(Paths.resolve(root), "bench", now)
+    write = _sealed(ledger)
+    found = wall_per_call({"without": _without_anchor(ledger, write), "with": write}, rounds=200, repeat=1)
+    ledger.close()
+    ratio = median_ratio(found["with"], found["without"])
+    return [
+        Figure("durable write without the anchor", statistics.median(found["without"]) * 1e3, "ms by the wall"),
+        Figure("durable write with the anchor / without", ratio, "x by the wall", 2.0),
     ]
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +23,7 @@ from truekeep.types import utc_moment, utc_text
 DAY = timedelta(days=1)
 CALL = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
 FIRMS = ("Northwind", "Quillfeather", "Tamarack")
-WHO = {"by": "eva", "reason": "trying"}
+WHO: dict[str, Any] = {"by": "eva", "reason": "trying"}
 
 
 def texts(keep: Keep) -> list[str]:

@@ -1,0 +1,91 @@
+"""Many keeps in one process, one after another: neither handles nor threads nor memory pile up."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.crash.nursery import SETTINGS
+from tests.faults.child import in_child
+from truekeep import Keep
+
+KEEPS = int(os.environ.get("TRUEKEEP_KEEPS", "0")) or (10_000 if os.environ.get("TRUEKEEP_LONG") else 200)
+WARM = 40
+"""After so many everything is loaded that is loaded once, and the allocator has its arenas."""
+MOST_GROWTH = 6 * 1024 * 1024
+"""Bytes, however many keeps there are: a leak of 32 KB a keep shows with 200, and one of 600 bytes with 10,000."""
+
+
+@dataclass
+class Use:
+    """What the process holds at a moment."""
+
+    handles: int
+    threads: int
+    memory: int
+
+    @classmethod
+    def now(cls) -> Use:
+        gc.collect()
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        handles = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        return cls(handles, threading.active_count(), pages * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _make(home: Path, number: int) -> None:
+    with Keep.open(f"keep-{number}", home=home, settings=SETTINGS) as keep:
+        assert keep.remember(f"The office of firm {number} is in Nitra.", via="user").accepted
+
+
+def _use(home: Path, number: int) -> None:
+    with Keep.open(f"keep-{number}", home=home, settings=SETTINGS) as keep:
+        (hit,) = keep.recall("Where is the office?")
+        assert f"firm {number} " in hit.text, "another keep's memory"
+
+
+def _in_turn(home: Path, keeps: int) -> list[tuple[Use, Use, float]]:
+    """Make all of them, then open all of them again; what was held early and at the end, and the CPU of each keep."""
+    found = []
+    for step in (_make, _use):
+        for number in range(WARM):
+            step(home, number)
+        early, started = Use.now(), time.process_time()
+        for number in range(WARM, keeps):
+            step(home, number)
+        found.append((early, Use.now(), (time.process_time() - started) / (keeps - WARM)))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process holds is read from /proc")
+def test_keeps_opened_in_turn_leave_nothing_behind(home: Path) -> None:
+    for what, (early, late, cost) in zip(("made", "opened"), in_child(_in_turn, home, KEEPS), strict=True):
+        print(f"{what} {KEEPS:,} keeps: {cost * 1e3:.1f} ms CPU each, {late.memory - early.memory:+,} bytes, {late}")
+        assert late.handles == early.handles
+        assert late.threads == early.threads
+        assert late.memory - early.memory < MOST_GROWTH
+
+
+def _at_once(home: Path, keeps: int) -> tuple[Use, Use, Use]:
+    before = Use.now()
+    held = [Keep.open(f"keep-{number}", home=home, settings=SETTINGS) for number in range(keeps)]
+    for number, keep in enumerate(held):
+        keep.remember(f"The office of firm {number} is in Nitra.", via="user")
+    during = Use.now()
+    for keep in held:
+        keep.close()
+    return before, during, Use.now()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process holds is read from /proc")
+def test_an_open_keep_holds_a_few_handles_and_no_thread_and_closing_lets_go_of_them(home: Path) -> None:
+    before, during, after = in_child(_at_once, home, 30)
+    assert during.handles - before.handles <= 30 * 4, "the database, its log, the log's index and the anchor"
+    assert during.threads == before.threads
+    assert after.handles == before.handles
