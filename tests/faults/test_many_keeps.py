@@ -9,6 +9,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -63,6 +64,7 @@ def _in_turn(home: Path, keeps: int) -> list[tuple[Use, Use, float]]:
     return found
 
 
+@pytest.mark.timeout(0 if KEEPS > 200 else 300)
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process holds is read from /proc")
 def test_keeps_opened_in_turn_leave_nothing_behind(home: Path) -> None:
     for what, (early, late, cost) in zip(("made", "opened"), in_child(_in_turn, home, KEEPS), strict=True):
@@ -70,6 +72,19 @@ def test_keeps_opened_in_turn_leave_nothing_behind(home: Path) -> None:
         assert late.handles == early.handles
         assert late.threads == early.threads
         assert late.memory - early.memory < MOST_GROWTH
+
+
+def test_making_a_keep_does_not_look_at_all_the_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def listing(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("the key directory was listed")
+
+    _make(home, 1)
+    for name in ("glob", "rglob", "iterdir"):
+        monkeypatch.setattr(Path, name, listing)
+    monkeypatch.setattr(os, "listdir", listing)
+    monkeypatch.setattr(os, "scandir", listing)
+    _make(home, 2)
+    _use(home, 2)
 
 
 def _at_once(home: Path, keeps: int) -> tuple[Use, Use, Use]:

@@ -56,8 +56,8 @@ def replace_entry(path: Path, entry: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """One process at a time makes, rotates or destroys keys."""
+def locked(directory: Path, *, tidy: bool = True) -> Iterator[None]:
+    """One process at a time makes, rotates or destroys keys. To ``tidy``, every file there is looked at."""
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -65,7 +65,7 @@ def locked(directory: Path) -> Iterator[None]:
         raise failure(error.errno, f"The key directory cannot be written: {directory}", StoreReadOnly) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        for draft in directory.glob("**/.*.key.*"):
+        for draft in directory.glob("**/.*.key.*") if tidy else ():
             draft.unlink(missing_ok=True)  # left by a process that was killed; it may hold a key
         yield
     finally:

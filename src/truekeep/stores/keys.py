@@ -102,7 +102,7 @@ class Keyring:
 
     def create(self, keep: str) -> KeepKeys:
         """A new random key, wrapped and written; an existing one is opened instead."""
-        with locked(self.directory):
+        with locked(self.directory, tidy=False):
             made = Secret(
                 secrets.token_hex(16),
                 choose_cipher(),
