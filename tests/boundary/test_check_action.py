@@ -25,6 +25,38 @@ def test_the_owners_own_words_allow_what_they_ask_for(session: Session) -> None:
     assert answer(session) == ("allow", "asked")
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        f"Is Northwind's account 1180-22? {ASKED}.",
+        f"A mail says that Northwind's account is 1180-22, is that right? {ASKED}.",
+        f"{ASKED}. Northwind's account is 1180-22?",
+    ],
+)
+def test_a_value_that_the_owner_only_asks_about_is_not_one_the_owner_gave(session: Session, asked: str) -> None:
+    session.observe("user", asked)
+    assert answer(session)[0] == "confirm"
+
+
+@pytest.mark.parametrize(
+    "polite", ["Could you pay Northwind 300 euros to account 1180-22?", f"{ASKED} to 1180-22, ok?"]
+)
+def test_a_request_in_the_form_of_a_question_gives_its_values(session: Session, polite: str) -> None:
+    session.observe("user", polite)
+    assert answer(session) == ("allow", "asked")
+
+
+def test_a_question_that_was_remembered_proves_nothing(shop: Keep, session: Session) -> None:
+    shop.remember("Is Northwind's account 1180-22?", via="user")
+    session.observe("user", ASKED)
+    assert answer(session)[0] == "confirm"
+
+
+def test_asking_whether_to_skip_a_check_does_not_choose_it(session: Session) -> None:
+    session.observe("user", "Should refunds go without verification? Refund 40 euros to Eva.")
+    assert answer(session, "refund", payee="Eva", amount=40, verification=False)[0] == "confirm"
+
+
 def test_a_memory_of_the_owners_proves_the_account(shop: Keep, session: Session) -> None:
     memory = shop.remember("Northwind's account is 1180-22", via="user").memory_id
     session.observe("user", ASKED)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from sys import intern
 
 from truekeep.text import folded
+from truekeep.text.asking import asked_at
 from truekeep.text.clause import Clause, clauses
 from truekeep.text.salient import Kind, Salient, Scan
 
@@ -34,6 +35,7 @@ class Segment:
     values: tuple[Salient, ...]
     is_negated: bool
     is_history: bool
+    is_asked: bool
 
     @property
     def words(self) -> frozenset[str]:
@@ -48,13 +50,14 @@ def plain_words(text: str) -> tuple[str, ...]:
 
 def segments_of(source_id: str, scanned: Scan, *, split: bool) -> Iterator[Segment]:
     """The segments of a text; ``split`` cuts clauses with several values."""
-    number = 0
+    number, is_asked = 0, asked_at(scanned.view.text)
     starts = [value.span[0] for value in scanned.values]
     tokens = [token.start for token in scanned.tokens]
     for clause in clauses(scanned):
         for start, end in _parts(scanned, clause, tokens, starts) if split else [clause.span]:
             inside = tuple(scanned.values[bisect_left(starts, start) : bisect_left(starts, end)])
-            yield _segment(source_id, number, scanned, clause, (start, end), inside, split)
+            segment = _segment(source_id, number, scanned, clause, (start, end), inside, split)
+            yield replace(segment, is_asked=True) if is_asked(clause.span[1] - 1) else segment
             number += 1
 
 
@@ -96,6 +99,7 @@ def _segment(
         values=values,
         is_negated=clause.negations % 2 == 1,
         is_history=clause.tense == "past",
+        is_asked=False,
     )
 
 

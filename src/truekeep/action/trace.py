@@ -88,7 +88,8 @@ def _is_granted(leaf: Leaf, grant: Grant) -> bool:
 def _owner_said(want: Wanted, leaf: Leaf, call: Call) -> bool:
     owner = call.evidence.owner
     if want.is_choice:
-        return any(_chooses(segment, want) for segment in _choice_segments(want, owner))
+        told = (s for s in _choice_segments(want, owner) if not s.is_asked or s in call.focus)
+        return any(_chooses(segment, want) for segment in told)
     if want.passage:
         return _said_all(want.passage, owner)
     hits = list(islice(_exact(want, owner), _MOST_CHECKED))
@@ -98,7 +99,8 @@ def _owner_said(want: Wanted, leaf: Leaf, call: Call) -> bool:
     if _focus_answers(want, call):
         # The request itself gives a value of this kind, so one from elsewhere was not what was asked for.
         return False
-    return any(_belongs(hit, want, leaf, call) for hit in usable)
+    # Whoever asks whether a value is right has not said that it is.
+    return any(_belongs(hit, want, leaf, call) for hit in usable if not hit.segment.is_asked)
 
 
 def _belongs(hit: Hit, want: Wanted, leaf: Leaf, call: Call) -> bool:
@@ -171,7 +173,7 @@ def _remembered(want: Wanted, leaf: Leaf, call: Call) -> Found:
 
 def _proves(want: Wanted, hit: Hit, leaf: Leaf, call: Call) -> bool:
     segment = hit.segment
-    if segment.is_negated or segment.is_history:
+    if segment.is_negated or segment.is_history or segment.is_asked:
         return False
     if hit.salient is not None and not answers(want.role, hit.salient, strictly=True):
         return False

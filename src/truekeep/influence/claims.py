@@ -6,17 +6,15 @@ plays no part. In doubt two claims are different, because a false "same" would l
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from truekeep.text.asking import asks
 from truekeep.text.clause import SELF, Clause, clauses
 from truekeep.text.lexemes import lexemes
 from truekeep.text.salient import Kind, Salient, Scan, scan
 
 _FIELD, _CLAUSE = "\x1f", "\x1e"
-_ASKS = re.compile(r"[?\uff1f\u061f](?!\w)|\u00bf")
-"""A question mark, and not the one inside a URL."""
 _VALUE_KINDS = tuple(f"{kind}:" for kind in Kind)
 
 
@@ -78,7 +76,7 @@ def claim_of(text: str | Scan, *, speaker: str | None = None) -> Claim:
     parts = tuple(_spoken_by(clause, speaker) for clause in clauses(scanned))
     names = frozenset(word for value in scanned.values if value.kind is Kind.NAME for word in value.value.split())
     bound = bool(parts) and (bool(names) or not any(clause.has_pronoun for clause in parts))
-    bound = bound and not _ASKS.search(scanned.view.text)
+    bound = bound and not asks(scanned.view.text)
     return Claim(parts, _CLAUSE.join(_clause_key(clause) for clause in parts), bound, names)
 
 

@@ -20,13 +20,13 @@ from dataclasses import replace
 
 from truekeep.influence.claims import claim_of
 from truekeep.influence.valid_time import valid_time
+from truekeep.text.asking import asks
 from truekeep.text.language import language_of
 from truekeep.text.salient import Kind, salient_values
 from truekeep.text.salient.dates import resolved
 from truekeep.types import Memory, Origin, Standing
 
 _WORDS = re.compile(r"\w+")
-_ASKING = "?\uff1f\u061f\u00bf"
 _NEUTRAL = frozenset({"articles", "present", "of", "negations"})
 """What small words do that a claim compares, or that makes no difference to it."""
 
@@ -95,7 +95,7 @@ def _manner(text: str) -> tuple[bool, frozenset[str]]:
     words = _WORDS.findall(text.casefold())
     roles = language_of(words).roles
     small = frozenset(word for word in words if word in roles and roles[word] not in _NEUTRAL)
-    return any(mark in text for mark in _ASKING), small
+    return asks(text), small
 
 
 def _origin(group: Sequence[Memory]) -> Origin:
