@@ -8,7 +8,7 @@ from tests.promises.agreement import Operation
 from tests.promises.attempts import WipeOut
 from tests.promises.comparison import compare
 from tests.promises.deciding import Erase
-from tests.promises.hearsay import Echo, Hoax, Leave, Write
+from tests.promises.hearsay import Echo, Hoax, Leave, Overhear, Write
 from tests.promises.talking import Begin, Jot, LetGo, Observe
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, POISON, wordings
@@ -69,3 +69,9 @@ def test_a_session_into_which_a_page_put_data_is_not_clean_once_it_is_declared()
         Begin("s-1", True),
         Remember("agent", TRUE[0], session="s-1"),
     )
+
+
+def test_a_page_about_the_same_account_does_not_make_a_copy_of_what_the_owner_says() -> None:
+    page = Overhear("s-1", "web", "The account of Northwind is 6666-66.", None, None)
+    said = Observe("s-1", "owner", "The account of Northwind is 1180-22.")
+    live(ALONE, page, said)

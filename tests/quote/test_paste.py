@@ -116,3 +116,41 @@ def test_taking_apart_takes_linear_time(piece: str) -> None:
         return best
 
     assert cost(8_000) < max(20 * cost(1_000), 0.1)
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("The account of Northwind is 6666-66.", "The account of Northwind is 1180-22."),
+        ("The account manager of Northwind is Mallory Smith.", "The account manager of Northwind is Eva Horvat."),
+        ("The account of Northwind is 1180-22.", "The account of Northwind is not 1180-22."),
+        ("Remember, it is not true that cheese is green.", "It is not true that Northwind's account is 6666-66."),
+        ("You can write to Northwind at bill@evil.example.", "You can write to Northwind at pay@northwind.example."),
+        ("The account of Northwind is 6666-66. Or 1180-22.", "The account of Northwind is 1180-22."),
+    ],
+)
+def test_whoever_gives_another_value_than_the_page_has_not_copied_it(page: str, said: str) -> None:
+    seen = SeenTexts()
+    seen.add(page)
+    parts = split_paste(f"Good morning. {said} Thank you.", seen)
+    assert said in parts.own
+    assert not parts.pasted
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "FYI the account of Northwind is 6666-66.",
+        "The account of Northwind is 6666-66 (their page of 12 March)",
+        "On 12 March I read: the account of Northwind is 6666-66, says Eva Horvat",
+        "the account of Northwind is 6666-66 and my shoes cost 40 euros",
+        "I saw that the manager at Northwind is called Mallory Smith, Eva Horvat says",
+    ],
+)
+def test_a_copy_stays_one_with_a_value_added_to_it(said: str) -> None:
+    seen = SeenTexts()
+    seen.add("News. The account of Northwind is 6666-66. The manager at Northwind is called Mallory Smith. Bye.")
+    parts = split_paste(f"Good morning. {said}. Thank you.", seen)
+    assert "6666" not in parts.own
+    assert "Mallory" not in parts.own
+    assert parts.signs == ("observed",)

@@ -11,16 +11,19 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 
 from truekeep.text import folded
 from truekeep.text.language import read_table
+from truekeep.text.salient import Kind, scan
 
 _WORD = re.compile(r"[^\W_]+")
 _RUN = 5
 _SHORT_TEXT = 80
 _LONG_LEAD = 200
 _MOST_LINES = 400
+# What a sentence says before it comes to its point: whom it is about, and whether it is so.
+_UNTELLING = frozenset({Kind.NAME, Kind.NEGATION, Kind.BOOLEAN})
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{24,})[\"”“»]", re.DOTALL)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADER = re.compile(r"\s{0,3}\**([^\W\d][\w-]{0,20})\**\s{0,2}:\s")
@@ -52,31 +55,52 @@ def _signs() -> _Signs:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A passage that stands word for word in what was observed."""
+
+    start: int
+    end: int
+    is_told: bool
+    """Whether it goes on to where a sentence ended there, so that all of it was copied that tells something."""
+
+
 @dataclass(slots=True)
 class SeenTexts:
     """What a session took in, kept as runs of words, so that a copy is recognised in a later message."""
 
     _runs: set[int] = field(default_factory=set)
+    _last_runs: set[int] = field(default_factory=set)
     _short: set[str] = field(default_factory=set)
 
     def add(self, text: str) -> None:
         """Remember a text that was observed."""
-        words = _WORD.findall(folded(text))
-        self._runs.update(hash(tuple(words[i : i + _RUN])) for i in range(len(words) - _RUN + 1))
+        words: list[str] = []
+        ends: list[int] = []
+        for sentence in _SENTENCE_END.split(text):
+            words += _WORD.findall(folded(sentence))
+            ends.append(len(words))
+        runs = [hash(tuple(words[i : i + _RUN])) for i in range(len(words) - _RUN + 1)]
+        self._runs.update(runs)
+        self._last_runs.update(runs[end - _RUN] for end in ends if end >= _RUN)
         for line in text.splitlines() or [text]:
             if len(line) <= _SHORT_TEXT and (words := _WORD.findall(folded(line))):
                 self._short.add(" ".join(words))
 
-    def copied(self, text: str) -> list[tuple[int, int]]:
-        """The spans of a text that stand in what was observed: runs of five words, or a whole short text."""
+    def copied(self, text: str) -> list[Copied]:
+        """The passages of a text that stand in what was observed: five words and more, or a whole short text."""
         found = [(m.start(), m.end(), folded(m[0])) for m in _WORD.finditer(text)]
         words = [word for _, _, word in found]
         if " ".join(words) in self._short and len(words) > 1:
-            return [(0, len(text))]
-        spans: list[tuple[int, int]] = []
+            return [Copied(0, len(text), is_told=True)]
+        spans: list[Copied] = []
         for place in range(len(words) - _RUN + 1):
-            if hash(tuple(words[place : place + _RUN])) in self._runs:
-                spans.append((found[place][0], found[place + _RUN - 1][1]))
+            run = hash(tuple(words[place : place + _RUN]))
+            if run in self._runs:
+                start, end, is_told = found[place][0], found[place + _RUN - 1][1], run in self._last_runs
+                if spans and start <= spans[-1].end:
+                    start, is_told = spans[-1].start, is_told or spans.pop().is_told
+                spans.append(Copied(start, end, is_told))
         return spans
 
 
@@ -103,15 +127,34 @@ def split_paste(text: str, seen: SeenTexts | None = None) -> Parts:
     return _cut(text, sorted(cuts))
 
 
-def _whole_sentences(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The sentences that spans touch. What is left of one must not say the opposite of the whole.
+def _whole_sentences(text: str, spans: list[Copied]) -> Iterator[tuple[int, int]]:
+    """The sentences that copies touch, but for those that go on to tell something else than what was observed.
 
-    A page with the words "it is not true that" in it would otherwise turn a denial into an assertion.
+    What is left of a sentence must not say the opposite of the whole: a page with the words "it is not true that"
+    in it would otherwise turn a denial into an assertion.
     """
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)] if spans else []
-    for start, end in spans:
-        before, after = bisect_right(ends, start), bisect_left(ends, end)
-        yield ends[before - 1] if before else 0, ends[after] if after < len(ends) else len(text)
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+
+    def around(span: Copied) -> tuple[int, int]:
+        return ends[bisect_right(ends, span.start) - 1], ends[bisect_left(ends, span.end)]
+
+    for (start, end), within in groupby(spans, around):
+        if not _tells_otherwise(text[start:end], list(within), start):
+            yield start, end
+
+
+def _tells_otherwise(sentence: str, spans: list[Copied], offset: int) -> bool:
+    """Whether the copies break off before they tell a value, and the owner's own words give one.
+
+    A page that says where an account is would otherwise make a copy of what its reader says about the same account.
+    """
+    if any(span.is_told or _values(sentence[span.start - offset : span.end - offset]) - _UNTELLING for span in spans):
+        return False
+    return bool(_values(sentence[spans[-1].end - offset :]))
+
+
+def _values(text: str) -> set[Kind]:
+    return {value.kind for value in scan(text).values}
 
 
 def _cut(text: str, cuts: list[tuple[int, int, str]]) -> Parts:
