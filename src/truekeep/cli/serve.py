@@ -1,15 +1,19 @@
-"""Serving on the terminal: REST and MCP over HTTP, on this machine unless the operator says more."""
+"""Serving on the terminal: REST, MCP and the review console over HTTP, on this machine unless told otherwise."""
 
 from __future__ import annotations
 
-from typing import Any
+import getpass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from truekeep.cli.options import require_extra
 from truekeep.config import Paths, Settings
 
-_NEEDED = ("fastapi", "uvicorn", "httptools", "jwt", "mcp")
+if TYPE_CHECKING:
+    from truekeep.serve.settings import ServeSettings
+
+_NEEDED = ("fastapi", "uvicorn", "httptools", "jinja2", "jwt", "mcp")
 
 
 @click.command()
@@ -23,7 +27,7 @@ _NEEDED = ("fastapi", "uvicorn", "httptools", "jwt", "mcp")
 @click.option("--home", type=click.Path(file_okay=False), envvar="TRUEKEEP_HOME", help="Where data and keys are.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def serve(home: str | None, output: str, **options: Any) -> None:
-    """Serve REST and MCP over HTTP. Callers are known by tokens: 'truekeep tokens add' makes one.
+    """Serve REST, MCP and the review console over HTTP. Callers are known by tokens: 'truekeep tokens add' makes one.
 
     Other limits are settings, in the [serve] table of config.toml or as TRUEKEEP_SERVE_* variables.
     """
@@ -37,8 +41,26 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     chosen.require_safe()
     scheme = "https" if chosen.tls_certificate else "http"
     address = f"{scheme}://{chosen.host}:{chosen.port}"
+    link = _link(chosen, home, address) if chosen.console else None
     if output == "json":
-        print_json({"address": address, "workers": chosen.workers})
+        print_json({"address": address, "workers": chosen.workers, "console": link})
     else:
         click.echo(f"Serving on {address}. Stop with Ctrl-C.", err=True)
+        if link is not None:
+            click.echo(f"Review console, once within {chosen.console_link_minutes:g} minutes: {link}", err=True)
     run(chosen, home)
+
+
+def _link(settings: ServeSettings, home: str | None, address: str) -> str:
+    """A one-time link for whoever starts the service: they hold the keys, so they may do everything there."""
+    from truekeep.serve.console.visits import Visits  # noqa: PLC0415
+
+    visits = Visits(Paths.resolve(home).keys, settings)
+    return f"{address}/console/sign-in?once={visits.link('*', _login_name(), frozenset({'review', 'admin', 'read'}))}"
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "operator"

@@ -20,6 +20,7 @@ from truekeep.errors import TruekeepError
 from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
 from truekeep.serve.chores import Chores
+from truekeep.serve.console import app as console
 from truekeep.serve.edge import Edge
 from truekeep.serve.limits import Buckets
 from truekeep.serve.logs import LOGGER
@@ -67,6 +68,8 @@ def create_app(
     _answer_errors(app)
     describe(app)
     mcp_http.mount(app, service)
+    if chosen.console:
+        console.mount(app, service)
     return Edge(app, chosen, metrics)
 
 

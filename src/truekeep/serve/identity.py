@@ -14,6 +14,8 @@ CAPABILITIES = frozenset({"read", "write", "credit", "review", "delete", "admin"
 _JUDGES = frozenset({"credit", "review"})
 _PATTERN = re.compile(r"[A-Za-z0-9*][A-Za-z0-9._@+*-]{0,99}", re.ASCII)
 _CHANNEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,59}(:[^\W_][\w.@+'-]{0,59})?")
+_UNUSUAL = re.compile(r"[^\w .@+'-]")
+"""What an issuer may put into a subject and the audit log does not take as a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,12 @@ class Identity:
     def names_one_keep(self) -> bool:
         """Whether the token is for one keep, so that a request need not name it."""
         return "*" not in self.keep_pattern
+
+    @property
+    def signs_as(self) -> str:
+        """The name under which whatever its holder decides goes into the audit log; it is never typed in."""
+        named = _UNUSUAL.sub("-", self.subject or self.channel.rpartition(":")[2])
+        return named.lstrip("-_ .@+'")[:100] or "unnamed"
 
     def may(self, capability: str) -> bool:
         """Whether the token allows it."""

@@ -76,13 +76,17 @@ def problem(
     return JSONResponse(body | more, status, {**_AGAIN.get(status, {}), **(headers or {})}, MEDIA_TYPE)
 
 
+def status_of(error: TruekeepError) -> int:
+    """The status that goes with one of the house's errors."""
+    return _BY_CODE.get(error.code) or next((number for kind, number in _STATUSES if isinstance(error, kind)), 500)
+
+
 def problem_of(error: TruekeepError) -> JSONResponse:
     """One of the house's errors as an answer; what an error says never echoes what was sent.
 
     ``family`` is the code that all errors of its class share, for clients that have the same classes.
     """
-    status = _BY_CODE.get(error.code) or next((number for kind, number in _STATUSES if isinstance(error, kind)), 500)
-    return problem(status, error.code, str(error), hint=error.hint, family=type(error).code)
+    return problem(status_of(error), error.code, str(error), hint=error.hint, family=type(error).code)
 
 
 def problem_of_verdict(verdict: Verdict, **more: Any) -> JSONResponse:

@@ -40,6 +40,14 @@ class ServeSettings:
     """How often the background looks for sessions to extract and to let go of; 0 leaves that to somebody else."""
     merge_hours: float = 24.0
     """How often the memories of a keep that say the same are merged; 0 for never."""
+    console: bool = True
+    """Whether the review console is served under /console."""
+    console_link_minutes: float = 15.0
+    """How long a one-time link to the console can be used."""
+    console_idle_minutes: float = 60.0
+    """After how long without a request a person has to sign in again."""
+    console_hours: float = 12.0
+    """After how long a person has to sign in again in any case."""
     tls_certificate: str = ""
     tls_key: str = ""
     jwt_issuer: str = ""

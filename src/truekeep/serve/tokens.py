@@ -11,17 +11,16 @@ import hashlib
 import hmac
 import re
 import secrets
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from truekeep.candidate import checked_text
-from truekeep.errors import InvalidRequest, KeyUnavailable, NotAuthenticated, UnknownId
+from truekeep.errors import InvalidRequest, NotAuthenticated, UnknownId
+from truekeep.serve.book import Book
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
-from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry
 from truekeep.types import utc_moment, utc_text
 
 DEFAULT_DAYS = 90
@@ -73,12 +72,8 @@ class Tokens:
     """The tokens of one home."""
 
     def __init__(self, keys: Path, clock: Callable[[], datetime] = now) -> None:
-        self._directory = keys
-        self._path = keys / "tokens.json"
+        self._book = Book(keys / "tokens.json", _KIND, _tokens)
         self._clock = clock
-        self._lock = threading.Lock()
-        self._seen: tuple[int, int, int] | None = None
-        self._known: dict[str, Token] = {}
 
     def add(
         self,
@@ -104,8 +99,7 @@ class Tokens:
             created_at=utc_text(moment),
             expires_at=utc_text(moment + timedelta(days=days)),
         )
-        with locked(self._directory):
-            known = self._read()
+        with self._book.changing() as known:
             if len(known) >= _MOST:
                 raise InvalidRequest(f"There are {_MOST:,} tokens already.", code="too_many_tokens")
             self._write({**known, token.id: token})
@@ -113,12 +107,11 @@ class Tokens:
 
     def list(self) -> list[Token]:
         """Every token, oldest first."""
-        return list(self._current().values())
+        return list(self._book.current().values())
 
     def revoke(self, token_id: str) -> Token:
         """Take a token back; whoever holds it is refused from the next request on."""
-        with locked(self._directory):
-            known = self._read()
+        with self._book.changing() as known:
             token = known.get(token_id)
             if token is None:
                 raise UnknownId("No such token.", hint="List them with 'truekeep tokens list'.")
@@ -129,42 +122,25 @@ class Tokens:
     def identify(self, presented: str) -> Identity:
         """Who presents a token; one that is malformed, unknown, expired or revoked is refused in the same words."""
         shape = _SHAPE.fullmatch(presented)
-        token = self._current().get(shape[1]) if shape else None
+        token = self._book.current().get(shape[1]) if shape else None
         # The comparison is made in any case: how long a refusal takes does not say which ids exist.
         matches = hmac.compare_digest(token.hash if token else _NO_HASH, _hash(shape[2] if shape else presented))
         if token is None or not matches or token.state(self._clock()) != "active":
             raise NotAuthenticated("The token is not valid, or not any more.", code="invalid_token")
         return token.identity()
 
-    def _current(self) -> dict[str, Token]:
-        with self._lock:
-            seen = self._stamp()
-            if seen != self._seen:
-                self._known = self._read()
-                self._seen = seen
-            return self._known
-
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            found = self._path.stat()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise KeyUnavailable(f"The tokens cannot be read: {self._path}") from error
-        return found.st_ino, found.st_mtime_ns, found.st_size
-
-    def _read(self) -> dict[str, Token]:
-        if self._stamp() is None:
-            return {}
-        try:
-            listed = read_entry(self._path, _KIND)["tokens"]
-            return {one["id"]: Token(**one | {"capabilities": tuple(one["capabilities"])}) for one in listed}
-        except (TypeError, KeyError) as error:
-            raise KeyUnavailable(f"Not a file of tokens: {self._path}") from error
+    def holder(self, token_id: str) -> Identity | None:
+        """Who holds the token of that id, as long as it counts."""
+        token = self._book.current().get(token_id)
+        return token.identity() if token is not None and token.state(self._clock()) == "active" else None
 
     def _write(self, tokens: dict[str, Token]) -> None:
-        listed = [asdict(token) for token in tokens.values()]
-        replace_entry(self._path, {"truekeep": _KIND, "version": VERSION, "tokens": listed})
+        self._book.write({"tokens": [asdict(token) for token in tokens.values()]})
+
+
+def _tokens(members: Mapping[str, Any]) -> dict[str, Token]:
+    listed = members.get("tokens", ())
+    return {one["id"]: Token(**one | {"capabilities": tuple(one["capabilities"])}) for one in listed}
 
 
 def _hash(secret: str) -> str:

@@ -325,6 +325,21 @@ class Ledger:
         problems += [f"the index of {table} does not list what is in it" for table in unsound(self._backend)]
         return Verification(not problems, self._tip.head.seq, rows, tuple(problems), tuple(found.unverified))
 
+    def state(self) -> Verification:
+        """What the last look at everything found and is still so; a store that cannot be trusted at all raises."""
+        with self.reading():
+            places = [place for place in self._found.altered + self._found.foreign if self._is_unverified(place)]
+            named = [*map(str, places), *(f"the index card of {place}" for place in self._found.cards)]
+            problems = tuple(f"{place} is not what this keep wrote there" for place in named)
+            rows = sum(len(expected) for expected in self._expected.values())
+            return Verification(not problems, self._tip.head.seq, rows, problems, tuple(named))
+
+    def _is_unverified(self, place: Place) -> bool:
+        rows = self._backend.by_seqs(place.table, [place.seq])
+        return any(
+            self._known(place.table, row.seq) != row.mac or not self._seal.holds(place.table, row) for row in rows
+        )
+
     def has_altered(self, table: str) -> bool:
         """Whether a row that this keep wrote in that table says something else now."""
         return any(place.table == table for place in self._found.altered)

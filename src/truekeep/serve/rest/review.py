@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -20,8 +19,6 @@ from truekeep.serve.rest.paging import cursor_of, next_link, place_of
 from truekeep.serve.service import Call, Caller
 
 router = APIRouter(prefix="/v1/review", tags=["review"], responses=refusals())
-_UNUSUAL = re.compile(r"[^\w .@+'-]")
-"""What an issuer may put into a subject and the audit log does not take as a name."""
 State = Literal["open", "approved", "rejected", "expired", "lifted"]
 
 
@@ -151,8 +148,7 @@ class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
 
 def reviewer(call: Call) -> str:
     """Who decides: the token's holder, never a name in the body."""
-    named = _UNUSUAL.sub("-", call.identity.subject or call.identity.channel.rpartition(":")[2])
-    return named.lstrip("-_ .@+'")[:100] or "unnamed"
+    return call.identity.signs_as
 
 
 def _tagged(item: dict[str, Any]) -> dict[str, Any]:

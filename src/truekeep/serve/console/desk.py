@@ -1,0 +1,177 @@
+"""The desk: one request of a signed-in person, what they may do in which keep, and the page they get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Depends, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from truekeep.errors import NotAllowed, NotAuthenticated, StoreError, UnknownChannel
+from truekeep.keep import Keep
+from truekeep.serve.console.rendering import rendered
+from truekeep.serve.console.shell import PATH
+from truekeep.serve.console.visits import Visits
+from truekeep.serve.console.words import Words, chosen, words
+from truekeep.serve.edge import IDENTITY
+from truekeep.serve.identity import Identity, unknown_keep
+from truekeep.serve.service import Service
+from truekeep.types import Verification
+
+COOKIE, SAFE_COOKIE = "truekeep", "__Host-truekeep"
+LANGUAGE, THEME = "truekeep-language", "truekeep-theme"
+ROLES = {"reviewer": "review", "admin": "admin"}
+"""A role of the console, and the capability of a token that gives it."""
+_MOST_KEEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page's place in the navigation: its name among the words, its path inside a keep, and who sees it."""
+
+    name: str
+    path: str
+    roles: tuple[str, ...] = ("reviewer", "admin")
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a page works with."""
+
+    request: Request
+    service: Service
+    identity: Identity
+    words: Words
+    keep_name: str | None = None
+
+    @property
+    def by(self) -> str:
+        """The name under which whatever this person decides is audited; it comes from their token or link."""
+        return self.identity.signs_as
+
+    def may(self, role: str) -> bool:
+        """Whether they are a ``reviewer`` or an ``admin``."""
+        return self.identity.may(ROLES[role])
+
+    @property
+    def may_read(self) -> bool:
+        """Whether they may see memories, and not only what is held for review."""
+        return self.identity.may("read") or self.identity.may("admin")
+
+    def require(self, *roles: str) -> None:
+        """Refuse what none of these roles of theirs allows."""
+        if roles and not any(map(self.may, roles)):
+            raise NotAllowed("Your sign-in does not allow this.", code="role_missing", hint=f"For: {', '.join(roles)}.")
+
+    @contextmanager
+    def open(self) -> Iterator[Keep]:
+        """The keep that the page is about. Looking never makes one."""
+        name = self.identity.keep(self.keep_name)
+        if not self.service.pool.exists(name):
+            raise unknown_keep()
+        with self.service.pool.borrow(name) as keep:
+            yield keep
+
+    def require_reviewer(self, keep: Keep) -> None:
+        """Refuse a decision that the person's channel may not make in this keep."""
+        self.require("reviewer")
+        try:
+            is_allowed = keep.channels.get(self.identity.channel).may("review")
+        except UnknownChannel:
+            is_allowed = False
+        if not is_allowed:
+            raise NotAllowed("Your channel may not review in this keep.", code="role_missing")
+
+    def keeps(self) -> list[str]:
+        """The keeps they may open, so many as a menu holds; another does not exist for them."""
+        pattern = self.identity.keep_pattern
+        return [name for name in self.service.pool.names() if fnmatchcase(name, pattern)][:_MOST_KEEPS]
+
+    def path(self, *parts: str, **query: object) -> str:
+        """An address inside the keep."""
+        path = "/".join((PATH, "k", quote(self.keep_name or "", safe=""), *(quote(part, safe="") for part in parts)))
+        given = {name: value for name, value in query.items() if value not in (None, "")}
+        return f"{path}?{urlencode(given)}" if given else path
+
+    def back_to(self, path: str) -> Response:
+        """After something was done: go and look, so that a reload does not do it again."""
+        return RedirectResponse(path, status_code=303)
+
+    def page(self, template: str, /, status: int = 200, **context: Any) -> Response:
+        """A page, with the frame around it."""
+        frame = {"desk": self, "entries": self._entries(), "state": self._state(), **_look(self.request)}
+        html = rendered(template, self.words, {"here": "", **frame, **context})
+        return HTMLResponse(html, status_code=status)
+
+    def _entries(self) -> list[Entry]:
+        from truekeep.serve.console.pages import ENTRIES  # noqa: PLC0415 - the pages are built on the desk
+
+        return [entry for entry in ENTRIES if any(map(self.may, entry.roles))]
+
+    def _state(self) -> Verification | None:
+        """Whether the open keep is what its log left behind; the frame always says so."""
+        if self.keep_name is None:
+            return None
+        try:
+            with self.open() as keep:
+                return keep.audit.state()
+        except StoreError as error:
+            return Verification(False, 0, 0, (str(error),))
+
+
+def signed_in(*roles: str) -> Callable[[Request], Desk]:
+    """What a path function depends on: the desk of a person with one of these roles, or of any who is signed in."""
+
+    def dependency(request: Request) -> Desk:
+        desk = _desk(request)
+        request.state.desk = desk
+        desk.require(*roles)
+        if desk.keep_name is not None and not desk.service.pool.exists(desk.identity.keep(desk.keep_name)):
+            raise unknown_keep()
+        return desk
+
+    return dependency
+
+
+Anybody = Annotated[Desk, Depends(signed_in())]
+Reviewer = Annotated[Desk, Depends(signed_in("reviewer"))]
+Admin = Annotated[Desk, Depends(signed_in("admin"))]
+
+
+def cookie_of(request: Request) -> str:
+    """The visit's cookie; over TLS only the one that no other host can have set."""
+    return request.cookies.get(SAFE_COOKIE) or request.cookies.get(COOKIE) or ""
+
+
+def spoken(request: Request) -> Words:
+    """The words for whoever sent a request."""
+    return words(chosen(request.cookies.get(LANGUAGE), request.headers.get("accept-language", "")))
+
+
+def bare_page(request: Request, template: str, /, status: int = 200, **context: Any) -> Response:
+    """A page for somebody who is not signed in."""
+    frame = {"desk": None, "entries": [], "state": None, "here": "", **_look(request)}
+    return HTMLResponse(rendered(template, spoken(request), {**frame, **context}), status_code=status)
+
+
+def _desk(request: Request) -> Desk:
+    visits: Visits = request.app.state.visits
+    identity = visits.who(cookie_of(request))
+    if identity is None:
+        raise NotAuthenticated("You are not signed in.", code="not_signed_in")
+    request.scope[IDENTITY] = identity
+    named = request.path_params.get("keep")
+    if named is not None:
+        identity.keep(named)  # another keep does not exist, whatever is asked of it
+    return Desk(request, request.app.state.service, identity, spoken(request), named)
+
+
+def _look(request: Request) -> dict[str, Any]:
+    theme = request.cookies.get(THEME)
+    query = f"?{request.url.query}" if request.url.query else ""
+    return {"theme": theme if theme in ("light", "dark") else "", "address": request.url.path + query}

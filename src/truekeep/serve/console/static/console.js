@@ -1,0 +1,83 @@
+"use strict";
+// Keys and live news. Pages are complete without this: it only clicks what can be clicked anyway.
+(() => {
+  const KEYS_OFF = "truekeep-keys-off";
+  const rows = () => [...document.querySelectorAll("[data-row]")];
+  const typing = (target) => target instanceof HTMLElement && (target.isContentEditable || target.matches("input:not([type=checkbox]):not([type=radio]), textarea, select"));
+
+  function step(by) {
+    const all = rows();
+    if (!all.length) return;
+    const here = all.findIndex((row) => row === document.activeElement);
+    const open = all.findIndex((row) => row.getAttribute("aria-current") === "true");
+    const from = here >= 0 ? here : open;
+    const next = all[Math.min(all.length - 1, Math.max(0, from < 0 ? 0 : from + by))];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+    if (next.dataset.row === "open" && next.getAttribute("aria-current") !== "true") next.click();
+  }
+
+  function press(key) {
+    const target = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key && one.offsetParent !== null);
+    if (!target) return false;
+    if (target.matches("input, textarea, select")) target.focus();
+    else if (target.matches("details")) { target.open = true; target.querySelector("textarea, input:not([type=hidden])")?.focus(); }
+    else target.click();
+    return true;
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const help = document.getElementById("help");
+    if (event.key === "Escape") {
+      document.querySelectorAll("details.menu[open], details[data-key][open]").forEach((one) => { one.open = false; });
+      if (typing(event.target)) event.target.blur();
+      return;
+    }
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (event.key === "?" && help) { help.open ? help.close() : help.showModal(); event.preventDefault(); return; }
+    if (localStorage.getItem(KEYS_OFF) || (help && help.open)) return;
+    if (event.key === "j" || event.key === "k") { step(event.key === "j" ? 1 : -1); event.preventDefault(); }
+    else if (event.key.length === 1 && press(event.key)) event.preventDefault();
+  });
+
+  // A menu closes when something else is clicked.
+  document.addEventListener("click", (event) => {
+    document.querySelectorAll("details.menu[open]").forEach((one) => { if (!one.contains(event.target)) one.open = false; });
+    const opener = event.target instanceof Element ? event.target.closest("[data-opens]") : null;
+    if (opener) { const dialog = document.getElementById(opener.dataset.opens); if (dialog) { event.preventDefault(); dialog.showModal(); } }
+  });
+  document.addEventListener("change", (event) => {
+    const target = event.target;
+    if (target.matches("[data-keys-switch]")) target.checked ? localStorage.removeItem(KEYS_OFF) : localStorage.setItem(KEYS_OFF, "1");
+    if (target.matches("[data-submits]")) target.form.requestSubmit();
+  });
+  const keySwitch = document.querySelector("[data-keys-switch]");
+  if (keySwitch) keySwitch.checked = !localStorage.getItem(KEYS_OFF);
+
+  // After a decision the list is where the person was.
+  const current = document.querySelector('[data-row][aria-current="true"]');
+  if (current) current.scrollIntoView({ block: "nearest" });
+
+  // News: told, never swapped in under the reader.
+  const address = document.body.dataset.live;
+  const live = document.getElementById("live");
+  let seen = document.body.dataset.seen;
+  function tell(words, action) {
+    live.replaceChildren(document.createTextNode(words));
+    const link = document.createElement("a");
+    link.href = location.href; link.textContent = action;
+    live.append(link);
+  }
+  async function look() {
+    if (document.hidden) return;
+    let answer;
+    try { answer = await fetch(address, { headers: { Accept: "application/json" }, redirect: "manual" }); } catch { return; }
+    if (answer.type === "opaqueredirect" || answer.status === 401) { tell(live.dataset.wordsOut, live.dataset.wordsRefresh); clearInterval(timer); return; }
+    if (!answer.ok) return;
+    const news = await answer.json();
+    const count = document.querySelector("[data-live-count]");
+    if (count) count.textContent = String(news.waiting);
+    if (String(news.queue) !== seen) { seen = String(news.queue); tell(live.dataset.wordsNew, live.dataset.wordsRefresh); }
+  }
+  const timer = address ? setInterval(look, Number(document.body.dataset.every || 8000)) : 0;
+})();
