@@ -87,7 +87,7 @@ class Exposures:
 
     def all(self) -> list[Exposure]:
         """Every exposure, oldest first; altered rows are left out."""
-        return [_exposure(sealed) for sealed in self._ledger.all("exposures") if sealed.verified]
+        return [exposure_from(sealed) for sealed in self._ledger.all("exposures") if sealed.verified]
 
     def _write(self, entry: Entry, exposure: Exposure) -> None:
         body = {
@@ -110,7 +110,7 @@ class Exposures:
                 if len(rows) < len(self._fresh):
                     self._access, self._shown, found = {}, {}, self.all()
                 else:
-                    found = [_exposure(sealed) for sealed in rows.values() if sealed.verified]
+                    found = [exposure_from(sealed) for sealed in rows.values() if sealed.verified]
             self._fresh = set()
         for exposure in found:
             self._shown.setdefault(exposure.session, set()).update(exposure.memories)
@@ -124,7 +124,8 @@ class Exposures:
                 self._fresh |= {seq for table, seq, _ in changed if table == "exposures"}
 
 
-def _exposure(sealed: Sealed) -> Exposure:
+def exposure_from(sealed: Sealed) -> Exposure:
+    """The exposure in a verified row."""
     body = json.loads(sealed.row.body)
     return Exposure(
         id=sealed.row.id,

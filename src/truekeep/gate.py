@@ -333,6 +333,7 @@ class Gate:
             code=ruling.code,
             rules=[finding.rule_id for finding in judged.findings],
             channel=candidate.origin.channel,
+            principal=candidate.origin.principal,
             standing=candidate.standing.label,
         )
         return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings)

@@ -12,9 +12,11 @@ from typing import Any, Self, Unpack
 from truekeep.archive import Archive
 from truekeep.audit import Audit
 from truekeep.boundary import ActionAnswer, Boundary
+from truekeep.browsing import Browser, Listing, Sought
 from truekeep.candidate import checked_limit, checked_moment, checked_text
 from truekeep.catalog import Catalog
 from truekeep.channels import Channels
+from truekeep.chronicle import Chronicle
 from truekeep.config import Paths, Settings
 from truekeep.consolidation import Consolidator, Progress
 from truekeep.consolidation.groups import Groups
@@ -48,6 +50,7 @@ from truekeep.proofs import Proofs
 from truekeep.provenance import Provenance
 from truekeep.reading import Reader, is_hearsay
 from truekeep.recall import Filters, Query, Recall, Recaller
+from truekeep.register import Register
 from truekeep.review import Review
 from truekeep.rivals import Rivals
 from truekeep.screens.judged import with_judge
@@ -130,12 +133,14 @@ class Keep:
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
         custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
-        self._kit = IncidentKit(ledger, custody, self._reader, self._exposures, self.actions.tickets, clock)
+        self._register, chronicle = Register(ledger), Chronicle(ledger)
+        self._kit = IncidentKit(ledger, custody, self._reader, self._register, chronicle, self.actions.tickets, clock)
+        self._browser = Browser(ledger, self._register, self._reader, clock)
         groups = Groups(ledger, self._reader, self._gate, statements, self.actions.tickets, settings)
         self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
         self.review = Review(ledger, self._gate, clock)
-        self.audit = Audit(ledger)
+        self.audit = Audit(ledger, chronicle)
         jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
         self.working = Working(
             ledger, rows, jobs, self._sessions, self.channels, self._gate, self.observe, settings, clock
@@ -334,6 +339,17 @@ class Keep:
         self._showed(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
+    def browse(self, sought: Sought | None = None, *, before: int | None = None, limit: int = 50) -> Listing:
+        """Memories newest first, for a person: also what is blocked, expired or replaced, if that is sought.
+
+        ``before`` is the one of the listing before this one.
+        """
+        return self._browser.listing(sought or Sought(), before=before, limit=limit)
+
+    def sources(self, most: int = 100) -> dict[str, list[tuple[str, int]]]:
+        """The principals, channels, sessions and prompts with the most memories, and how many each has."""
+        return self._register.sources(most)
+
     def get_memory(self, memory_id: str, *, session: str | None = None) -> dict[str, Any]:
         """One memory as a dictionary."""
         sealed = self._found(memory_id)
@@ -387,6 +403,24 @@ class Keep:
     def blame(self, run: str) -> Report:
         """From a run's actions back to the memories in them, and to where those came from."""
         return self._kit.blame(run)
+
+    def reach(
+        self,
+        *,
+        principal: str | None = None,
+        channel: str | None = None,
+        session: str | None = None,
+        prompt: str | None = None,
+        since: datetime | None = None,
+        most: int = 200,
+    ) -> dict[str, Any]:
+        """How far a source reaches: what came from it, what was derived from that, who saw it, what was done with it.
+
+        Of the memories ``most`` are shown, and all counted. It is a look; ``revoke`` with ``dry_run`` says what taking
+        the source back would change.
+        """
+        checked_limit(most)
+        return self._kit.reach(Source.checked(principal, channel, session, prompt, since), most=most)
 
     def revoke(
         self,

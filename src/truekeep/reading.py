@@ -173,6 +173,21 @@ class Reader:
                 return
             after = rows[-1].row.seq
 
+    @property
+    def digest(self) -> str:
+        """The digest of the screens in force: what they passed at writing is not looked at again."""
+        return self._panel.current().digest
+
+    @property
+    def hearsay_may_act(self) -> bool:
+        """Whether the operator lets hearsay act by credit."""
+        return self._succession.hearsay_may_act
+
+    def may_be_over(self, memory: Memory, now: datetime) -> bool:
+        """Whether a memory could be history by now, told without its text; ``Shown.is_over`` knows."""
+        fades_at = self._proofs.fades_at(memory)
+        return is_expired(memory, now) or _is_past(fades_at, now) or self._succession.is_contested(memory)
+
     def is_doubted(self, memory: Memory) -> bool:
         """Whether actions that relied on it turned out badly more often than well."""
         credits = self._proofs.credits(memory)

@@ -83,6 +83,10 @@ class Rivals:
         links = (link for contest in found if contest for link in self._links(memory, contest))
         return list({link.rival: link for link in links}.values())
 
+    def is_contested(self, memory: Memory) -> bool:
+        """Whether a question that it answers may have more than one answer; told by its keys alone."""
+        return not self._questions().isdisjoint(memory.keys)
+
     def related(self, memory: Memory) -> list[Memory]:
         """The newest memories that answer a question of this one, the same or differently; a bounded number."""
         found: dict[str, Memory] = {}

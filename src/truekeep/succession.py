@@ -78,6 +78,15 @@ class Succession:
         """Whether a memory may act by itself, rivals aside."""
         return may_act(self._proofs.facts(memory, whom), whom, now, self._rule)
 
+    @property
+    def hearsay_may_act(self) -> bool:
+        """Whether hearsay may act by credit."""
+        return self._rule.hearsay_may_act_by_credit
+
+    def is_contested(self, memory: Memory) -> bool:
+        """Whether a memory answers a question that may have more than one answer."""
+        return self._rivals.is_contested(memory)
+
     def links(self, memory: Memory) -> list[Link]:
         """The rivals that were found for a memory."""
         return self._rivals.of(memory)

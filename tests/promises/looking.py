@@ -108,6 +108,11 @@ class LookAround:
         attempt(lambda: keep.recall("Northwind account", as_of=then))
         attempt(lambda: keep.get_memories(as_of=then))
         attempt(lambda: keep.rewind(then, dry_run=True))
+        attempt(lambda: keep.reach(principal="evil.example"))
+        list(keep.audit.exported()), keep.audit.page(), keep.audit.writes_by_day(then.date(), 3)
+        for everything in (keep.browse, keep.sources, keep.audit.kinds, keep.audit.actors):
+            everything()
+        keep.audit.rejected_sources(then.date())
         for everything in (keep.incidents, keep.export, keep.describe, keep.audit.verify, keep.audit.events):
             everything()
         keep.channels.list(), keep.actions.pending(), keep.extraction.jobs(), keep.prompts.all()

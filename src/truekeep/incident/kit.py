@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from truekeep.candidate import checked_text
+from truekeep.chronicle import Chronicle
 from truekeep.custody import Custody
 from truekeep.errors import InvalidRequest, UnknownId
-from truekeep.exposures import Exposures
 from truekeep.incident import records
+from truekeep.incident.kin import Kin
+from truekeep.incident.reach import Surveyor
 from truekeep.incident.records import Incident
 from truekeep.incident.report import Report
 from truekeep.incident.revoke import Revoker
@@ -20,6 +22,7 @@ from truekeep.incident.source import Source
 from truekeep.incident.trace import Tracer
 from truekeep.origin import person_name
 from truekeep.reading import Reader
+from truekeep.register import Register
 from truekeep.stores.ledger import Ledger
 from truekeep.tickets import Tickets
 
@@ -34,14 +37,17 @@ class IncidentKit:
         ledger: Ledger,
         custody: Custody,
         reader: Reader,
-        exposures: Exposures,
+        register: Register,
+        chronicle: Chronicle,
         tickets: Tickets,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._custody = custody
-        self._tracer = Tracer(ledger, reader, exposures, tickets)
-        self._revoker = Revoker(ledger, custody, reader, self._tracer, tickets, clock)
+        kin = Kin(ledger, register)
+        self._surveyor = Surveyor(ledger, reader, kin, tickets)
+        self._tracer = Tracer(ledger, reader, kin, tickets, chronicle)
+        self._revoker = Revoker(ledger, custody, reader, self._surveyor, kin, tickets, clock)
         self._rewinder = Rewinder(ledger, custody, reader, clock)
 
     def trace(self, memory_id: str) -> Report:
@@ -55,6 +61,10 @@ class IncidentKit:
     def blame(self, run: str) -> Report:
         """From a run's actions back to the memories in them, and to where those came from."""
         return self._tracer.blame(run)
+
+    def reach(self, source: Source, *, most: int) -> dict[str, Any]:
+        """How far a source reaches: memories, sessions and actions."""
+        return self._surveyor.reach(source, most)
 
     def revoke(self, source: Source, *, by: str, reason: str, dry_run: bool) -> Report:
         """Take back what came from a source and what was derived from it; a dry run says what that would do."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -34,6 +34,8 @@ class Lineage:
     memories: Mapping[str, Memory]
     children: Mapping[str, frozenset[str]]
     seen: Mapping[str, Mapping[str, Since]]
+    notes: Mapping[str, Sequence[Memory]]
+    """By session, what the agent noted there and the owner did not say in so many words."""
 
     @classmethod
     def of(cls, memories: Iterable[Memory], exposures: Iterable[Exposure]) -> Lineage:
@@ -47,7 +49,11 @@ class Lineage:
         for exposure in exposures:
             for memory_id, _ in exposure.memories:
                 seen[memory_id].setdefault(exposure.session, Since(exposure.order, exposure.at))
-        return cls(known, {parent: frozenset(found) for parent, found in children.items()}, seen)
+        notes: defaultdict[str, list[Memory]] = defaultdict(list)
+        for memory in known.values():
+            if memory.origin.channel == AGENT and memory.standing is not Standing.OWNER and memory.approval is None:
+                notes[memory.origin.session or ""].append(memory)
+        return cls(known, {parent: frozenset(found) for parent, found in children.items()}, seen, notes)
 
     def derived(self, roots: Collection[str], read_in: Mapping[str, Since]) -> list[str]:
         """Everything derived from the roots, to the end, nearest first; the roots are not among it.
@@ -56,9 +62,9 @@ class Lineage:
         other than the owner's proven words, may be its summary.
         """
         found: dict[str, None] = {}
-        waiting = [*self._noted(read_in), *(child for root in roots for child in self._next(root))]
+        waiting = deque([*self._noted(read_in), *(child for root in roots for child in self._next(root))])
         while waiting:
-            memory_id = waiting.pop(0)
+            memory_id = waiting.popleft()
             if memory_id in roots or memory_id in found or memory_id not in self.memories:
                 continue
             found[memory_id] = None
@@ -83,10 +89,7 @@ class Lineage:
         """What the agent noted in sessions since some moment, and the owner did not say in so many words."""
         return [
             memory.id
-            for memory in self.memories.values()
-            if memory.origin.channel == AGENT
-            and memory.standing is not Standing.OWNER
-            and memory.approval is None
-            and (since := sessions.get(memory.origin.session or "")) is not None
-            and since.covers(memory)
+            for session, since in sessions.items()
+            for memory in self.notes.get(session, ())
+            if since.covers(memory)
         ]

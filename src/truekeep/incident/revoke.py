@@ -12,17 +12,17 @@ from typing import Any
 
 from truekeep.custody import Custody
 from truekeep.incident import records
+from truekeep.incident.kin import Kin
 from truekeep.incident.lineage import Lineage
+from truekeep.incident.reach import Surveyor
 from truekeep.incident.records import Incident
 from truekeep.incident.rehearsal import rehearsing
 from truekeep.incident.report import Report, Section
 from truekeep.incident.source import Source
-from truekeep.incident.trace import Tracer
 from truekeep.reading import Reader
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.stores.records import memory_from, new_id
 from truekeep.tickets import DECLINED, OPEN, SPENT, WAITING, TicketRecord, Tickets
-from truekeep.transcripts import observations
 from truekeep.types import Memory, utc_text
 
 
@@ -50,14 +50,16 @@ class Revoker:
         ledger: Ledger,
         custody: Custody,
         reader: Reader,
-        tracer: Tracer,
+        surveyor: Surveyor,
+        kin: Kin,
         tickets: Tickets,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._custody = custody
         self._reader = reader
-        self._tracer = tracer
+        self._surveyor = surveyor
+        self._kin = kin
         self._tickets = tickets
         self._clock = clock
 
@@ -71,7 +73,8 @@ class Revoker:
             doomed = {memory.id for memory in scope.doomed}
             pending, done = self._actions(doomed)
             sessions = self._sessions(doomed | scope.merged)
-            before = self._acting(doomed)
+            kindred = self._surveyor.kindred(doomed) - doomed
+            before = self._acting(kindred)
             incident = Incident(
                 id=incident_id,
                 kind=records.REVOKE,
@@ -84,7 +87,7 @@ class Revoker:
             items = self._custody.quarantine(entry, scope.doomed, incident.id)
             for record in pending:
                 self._cancel(entry, record, incident.id)
-            weakened = sorted(before - self._acting(doomed))
+            weakened = sorted(before - self._acting(kindred))
             incident = replace(incident, items=tuple(items))
             records.put(entry, incident)
             entry.event(
@@ -101,8 +104,8 @@ class Revoker:
     def _take_apart(self, entry: Entry, source: Source, incident_id: str) -> list[str]:
         """Take apart what was merged from this source's words and others', so that only its own go."""
         apart: list[str] = []
-        while merged := self._tracer.merged():
-            concerned = {memory.id for memories in self._concerned(source)[1:] for memory in memories}
+        while merged := self._kin.merged():
+            concerned = self._surveyor.concerned(source).ids
             mixed = [name for name, said in merged.items() if said & concerned and said - concerned]
             for name in mixed:
                 self._custody.take_apart(entry, name, incident_id)
@@ -111,26 +114,20 @@ class Revoker:
                 break
         return apart
 
-    def _concerned(self, source: Source) -> tuple[Lineage, list[Memory], list[Memory]]:
-        """What came from a source, and what was derived from that, with the graph that says so."""
-        lineage = self._tracer.lineage()
-        roots = [memory for memory in lineage.memories.values() if source.wrote(memory)]
-        seen = observations(self._ledger.all("observations"))
-        found = lineage.derived({memory.id for memory in roots}, source.read_in(seen))
-        return lineage, roots, [lineage.memories[memory_id] for memory_id in found]
-
     def _scope(self, source: Source) -> _Scope:
-        lineage, roots, derived = self._concerned(source)
-        doomed = {memory.id for memory in (*roots, *derived)}
+        found = self._surveyor.concerned(source)
+        doomed = found.ids
         # What was merged is no longer there itself; it leads to what it became.
-        roots, derived = self._living(roots), self._living(derived)
-        kept = [memory for memory in derived if self._is_supported(memory, doomed, lineage)]
+        roots, derived = self._living(found.roots), self._living(found.derived)
+        kept = [memory for memory in derived if self._is_supported(memory, doomed, found.lineage)]
         saved = {memory.id for memory in kept}
         merged = doomed - {memory.id for memory in (*roots, *derived)}
         return _Scope(roots, [memory for memory in derived if memory.id not in saved], kept, merged)
 
     def _living(self, memories: Sequence[Memory]) -> list[Memory]:
-        return [memory for memory in memories if self._ledger.get("memories", memory.id) is not None]
+        """Those that are in the keep, with their texts."""
+        found = (self._ledger.get("memories", memory.id) for memory in memories)
+        return [memory_from(sealed) for sealed in found if sealed is not None]
 
     def _is_supported(self, memory: Memory, doomed: set[str], lineage: Lineage) -> bool:
         """Whether somebody whose words stay says the same, with at least that standing."""
@@ -143,7 +140,7 @@ class Revoker:
         )
 
     def _actions(self, doomed: set[str]) -> tuple[list[TicketRecord], list[TicketRecord]]:
-        touched = [record for record in self._tickets.all() if not doomed.isdisjoint(record.matched)]
+        touched = self._surveyor.actions(doomed)
         now = self._clock()
         pending = [one for one in touched if one.state in (OPEN, WAITING) and one.expires_at > now]
         return pending, [record for record in touched if record.state == SPENT]
@@ -158,14 +155,15 @@ class Revoker:
         """The sessions that were shown something of it, with how."""
         found: dict[str, list[str]] = {}
         for memory_id in sorted(doomed):
-            for one in self._tracer.exposures(memory_id):
-                if one["kind"] == "shown" and one["how"] not in found.setdefault(one["session"], []):
-                    found[one["session"]].append(one["how"])
+            for one in self._kin.exposures(memory_id):
+                if one.how not in found.setdefault(one.session, []):
+                    found[one.session].append(one.how)
         return found
 
-    def _acting(self, but: set[str]) -> set[str]:
-        memories = (memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified)
-        return {memory.id for memory in memories if memory.id not in but and self._reader.shown(memory).may_act}
+    def _acting(self, ids: set[str]) -> set[str]:
+        rows = (self._ledger.get("memories", memory_id) for memory_id in ids)
+        memories = (memory_from(sealed) for sealed in rows if sealed is not None and sealed.verified)
+        return {memory.id for memory in memories if self._reader.shown(memory).may_act}
 
     def _report(
         self,

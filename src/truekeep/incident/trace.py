@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from truekeep.archive import merged_in, now_part_of, version_in
+from truekeep.chronicle import Chronicle
 from truekeep.errors import UnknownId
-from truekeep.exposures import Exposures
+from truekeep.incident.kin import Kin
 from truekeep.incident.lineage import Lineage
 from truekeep.incident.report import Report, Section
 from truekeep.origin import session_name
@@ -22,40 +21,23 @@ from truekeep.transcripts import observations
 from truekeep.types import Memory, utc_text
 
 _ALL = -1
-_NAMED = ("memory", "target", "retired_by")
 
 
 class Tracer:
     """Looks back over one keep."""
 
-    def __init__(self, ledger: Ledger, reader: Reader, exposures: Exposures, tickets: Tickets) -> None:
+    def __init__(self, ledger: Ledger, reader: Reader, kin: Kin, tickets: Tickets, chronicle: Chronicle) -> None:
         self._ledger = ledger
         self._reader = reader
-        self._exposures = exposures
+        self._kin = kin
         self._tickets = tickets
-
-    def lineage(self) -> Lineage:
-        """The graph over everything that is in the keep now, and what was merged into it; altered rows are left out."""
-        memories = [memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified]
-        living = {memory.id for memory in memories}
-        into = merged_in(self._ledger)
-        versions = (version_in(sealed) for sealed in self._ledger.all("history"))
-        merged = [one.memory for one in versions if one and one.into and now_part_of(one.memory.id, into) in living]
-        return Lineage.of([*merged, *memories], self._exposures.all())
-
-    def merged(self) -> dict[str, set[str]]:
-        """By what stands for several memories now, all that were said one by one before any were merged."""
-        into = merged_in(self._ledger)
-        merges, found = set(into.values()), defaultdict[str, set[str]](set)
-        for original in into.keys() - merges:
-            found[now_part_of(original, into)].add(original)
-        return {name: said for name, said in found.items() if self._ledger.get("memories", name) is not None}
+        self._chronicle = chronicle
 
     def trace(self, memory_id: str) -> Report:
         """Where a memory came from, what came of it, who saw it, and what was decided about it."""
         with self._ledger.reading():
             memory, state = self._found(memory_id)
-            lineage = self.lineage()
+            lineage = self._kin.lineage()
             data: dict[str, Any] = {
                 "id": memory.id,
                 "state": state,
@@ -81,7 +63,7 @@ class Tracer:
         """Which sessions were shown a memory, and which actions it was matched in, oldest first."""
         shown = [
             {"kind": "shown", "how": one.how, "session": one.session, "at": utc_text(one.at)}
-            for one in self._exposures.of(memory_id)
+            for one in self._kin.exposures(memory_id)
         ]
         acted = [_action(record) for record in self._tickets.all() if memory_id in record.matched]
         return sorted([*shown, *acted], key=lambda entry: str(entry["at"]))
@@ -93,7 +75,7 @@ class Tracer:
             records = [record for record in self._tickets.all() if record.run == run]
             if not records:
                 raise UnknownId("No action of that run was judged here.", code="unknown_run")
-            lineage = self.lineage()
+            lineage = self._kin.lineage()
             used = dict.fromkeys(memory_id for record in records for memory_id in record.matched)
             chain = dict.fromkeys([*used, *(above for one in used for above in lineage.ancestors(one))])
             data: dict[str, Any] = {
@@ -141,20 +123,24 @@ class Tracer:
     def _decisions(self, memory_id: str) -> list[dict[str, Any]]:
         """The audit events that name a memory."""
         found = []
-        for row in self._ledger.events():
-            if memory_id in row.body:
-                body = json.loads(row.body)
-                named = any(body.get(name) == memory_id for name in _NAMED) or memory_id in body.get("memories", ())
-                if named:
-                    who = body.get("by") or body.get("channel") or body.get("via")
-                    found.append({"seq": row.seq, "at": row.at, "kind": row.kind, "by": who, "why": body.get("reason")})
+        for number in self._chronicle.naming(memory_id):
+            (row,) = self._ledger.events(after=number - 1, limit=1)
+            body = json.loads(row.body)
+            who = body.get("by") or body.get("channel") or body.get("via")
+            why = self._why(number) if "reason" in body.get("noted", ()) else body.get("reason")
+            found.append({"seq": row.seq, "at": row.at, "kind": row.kind, "by": who, "why": why})
         return found
+
+    def _why(self, number: int) -> str:
+        """The reason that somebody gave; it is beside the log, so that it can be erased."""
+        note = self._ledger.get("notes", str(number))
+        return str(json.loads(note.row.body).get("reason", "")) if note is not None and note.verified else ""
 
     def _entry(self, memory_id: str, lineage: Lineage) -> dict[str, Any]:
         memory = lineage.memories.get(memory_id)
         if memory is None:
             return {"id": memory_id, "content": None, "from": None, "standing": None, "may_act": False}
-        shown = self._reader.shown(memory)
+        shown = self._reader.shown(self._kin.whole(memory))
         return {
             "id": memory_id,
             "content": shown.text,

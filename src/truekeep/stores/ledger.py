@@ -267,6 +267,10 @@ class Ledger:
         is_new = self._entry is not None and self._entry.has_touched(table)
         return table in RESTRICTING and not self._expected[table] and not is_new
 
+    def is_changing(self, table: str) -> bool:
+        """Whether the open transaction has written or removed a row of that table."""
+        return self._entry is not None and self._entry.has_touched(table)
+
     def count(self, table: str, tag: str | None = None) -> int:
         """How many rows there are, or how many with that tag."""
         with self.reading():
@@ -343,6 +347,11 @@ class Ledger:
     def has_altered(self, table: str) -> bool:
         """Whether a row that this keep wrote in that table says something else now."""
         return any(place.table == table for place in self._found.altered)
+
+    def strangers(self, table: str) -> list[int]:
+        """The places in that table of rows that this keep did not write, or not as they are now."""
+        with self.reading():
+            return sorted(place.seq for place in self._found.altered + self._found.foreign if place.table == table)
 
     def sign(self, message: bytes) -> tuple[str, str]:
         """The keep's public key and its signature over a message."""

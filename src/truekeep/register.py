@@ -1,0 +1,50 @@
+"""The register: what every memory is and where it came from, without its text. Follows every write.
+
+It says which memories to look at. What one says, and what it may do, is the reader's to tell (``reading.py``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from truekeep.followed import Followed
+from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.records import memory_from
+from truekeep.types import Memory
+
+SOURCES = ("principal", "channel", "session", "prompt")
+"""What of an origin a revocation can name."""
+
+
+class Register:
+    """The memories of one keep, without their texts."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._memories = Followed(ledger, "memories", _without_text)
+
+    @property
+    def revision(self) -> int:
+        """Another number after every change."""
+        return self._memories.revision
+
+    def memories(self) -> Mapping[int, Memory]:
+        """Every verified memory by its place, in the order in which they were stored."""
+        return self._memories.now()
+
+    def sources(self, most: int) -> dict[str, list[tuple[str, int]]]:
+        """By kind, the sources with the most memories, and how many each has."""
+        counts: dict[str, Counter[str]] = {name: Counter() for name in SOURCES}
+        for memory in self.memories().values():
+            origin = memory.origin
+            named = zip(SOURCES, (origin.principal, origin.channel, origin.session, origin.prompt), strict=True)
+            for name, value in named:
+                if value is not None:
+                    counts[name][value] += 1
+        return {name: sorted(found.items(), key=lambda one: (-one[1], one[0]))[:most] for name, found in counts.items()}
+
+
+def _without_text(sealed: Sealed) -> Memory:
+    memory = memory_from(sealed)
+    return replace(memory, text="", topics=(), entities=(), metadata={}, origin=replace(memory.origin, quote=None))
