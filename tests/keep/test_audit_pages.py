@@ -33,7 +33,8 @@ def busy(keep: Keep, clock: Clock) -> Keep:
 
 def test_pages_hold_every_event_once_newest_first(busy: Keep) -> None:
     everything = [event.seq for event in busy.audit.events()]
-    found, before = [], None
+    found: list[int] = []
+    before = None
     while True:
         page = busy.audit.page(before=before, limit=4)
         assert page.total == len(everything) - len(found)

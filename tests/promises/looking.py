@@ -110,8 +110,7 @@ class LookAround:
         attempt(lambda: keep.rewind(then, dry_run=True))
         attempt(lambda: keep.reach(principal="evil.example"))
         list(keep.audit.exported()), keep.audit.page(), keep.audit.writes_by_day(then.date(), 3)
-        for everything in (keep.browse, keep.sources, keep.audit.kinds, keep.audit.actors):
-            everything()
+        keep.browse(), keep.sources(), keep.audit.kinds(), keep.audit.actors(), keep.audit.state()
         keep.audit.rejected_sources(then.date())
         for everything in (keep.incidents, keep.export, keep.describe, keep.audit.verify, keep.audit.events):
             everything()
