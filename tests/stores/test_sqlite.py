@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import apsw
 import pytest
 
-from truekeep.errors import StoreCorrupt, StoreFull, StoreReadOnly
+from truekeep.errors import StoreBusy, StoreCorrupt, StoreFull, StoreReadOnly
 from truekeep.stores.base import Backend, Row
 from truekeep.stores.conformance import BackendConformance
 from truekeep.stores.sqlite import SqliteBackend, connect
@@ -143,3 +144,16 @@ def test_a_file_from_a_newer_truekeep_is_refused(path: Path) -> None:
     with pytest.raises(StoreCorrupt) as caught:
         SqliteBackend.open(path, KEY, "aegis")
     assert caught.value.code == "schema_too_new"
+
+
+def test_opening_waits_for_whoever_has_the_file_for_himself(path: Path) -> None:
+    written(path)
+    alone = SqliteBackend.alone(path, [KEY], "aegis", busy_seconds=1.0)
+    with pytest.raises(StoreBusy):
+        SqliteBackend.open(path, KEY, "aegis", busy_seconds=0.1)
+    letting_go = threading.Timer(0.2, alone.close)
+    letting_go.start()
+    backend = SqliteBackend.open(path, KEY, "aegis", busy_seconds=30.0)
+    letting_go.join()
+    assert [row.id for row in backend.rows("memories")] == ["mem_1"]
+    backend.close()

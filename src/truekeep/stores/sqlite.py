@@ -50,7 +50,7 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
             connection.pragma("cipher", cipher)
             connection.pragma("key", f"raw:{key.hex()}")
             connection.pragma("page_size", PAGE_BYTES)
-            connection.pragma("journal_mode", "wal")
+            _set_journal(connection, "wal", time.monotonic() + busy_seconds)
             connection.pragma("synchronous", "full")
             connection.pragma("trusted_schema", 0)
             connection.pragma("secure_delete", 1)
@@ -323,15 +323,23 @@ def _alone(path: Path, key: bytes, cipher: str, busy_seconds: float) -> apsw.Con
 
 
 def _leave_shared_log(connection: apsw.Connection, until: float) -> None:
-    """Possible only for the last one who has the file open; SQLite itself does not wait for that."""
+    """Possible only for the last one who has the file open."""
+    try:
+        _set_journal(connection, "delete", until)
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(
+            "Another process has this keep open.", code="keep_in_use", hint="Close it there and try again."
+        ) from error
+
+
+def _set_journal(connection: apsw.Connection, mode: str, until: float) -> None:
+    """Wait for whoever has the file for himself, which SQLite's own patience does not do here."""
     while True:
         try:
-            connection.pragma("journal_mode", "delete")
-        except (apsw.BusyError, apsw.LockedError) as error:
+            connection.pragma("journal_mode", mode)
+        except (apsw.BusyError, apsw.LockedError):
             if time.monotonic() > until:
-                raise StoreBusy(
-                    "Another process has this keep open.", code="keep_in_use", hint="Close it there and try again."
-                ) from error
+                raise
             time.sleep(_PAUSE)
         else:
             return
