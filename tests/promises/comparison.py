@@ -9,7 +9,9 @@ the review items of other sources.
 costs availability, never integrity. A memory is excused only if the record, which keeps its own book of who mentioned
 what first, says that it would act but for such a value; a memory that acted before the hearsay came has its value in
 that book already and is never excused. The excuse is not left standing: the owner says the words, or in a shared keep
-a reviewer approves them, as the design promises that helps, and from then on the comparison is strict again.
+a reviewer approves them, as the design promises that helps, and from then on the comparison is strict again. It goes
+both ways: what the owner's word had cleared on the one side may be met as hearsay later on the other, where there was
+nothing to clear when the owner spoke.
 
 **Recall.** ``recall(influence_only=True)`` answers the same texts in the same order on both sides, and finds what may
 act by its own words.
@@ -103,18 +105,31 @@ def clear_first_met(twins: Twins, plain: dict[str, Memory], laden: dict[str, Mem
     texts: list[str] = []
     for reader in twins.world.readers:
         for pair in twins.pairs:
-            known = twins.laden.written[pair.laden]
-            is_blocked = (
-                twins.laden.repeats_hearsay(known.text)
-                and grounds(twins.plain, plain, pair.plain, reader)
-                and not grounds(twins.laden, laden, pair.laden, reader)
-                and grounds(twins.laden, laden, pair.laden, reader, mind_hearsay=False)
-            )
-            if is_blocked:
-                texts += [one.text for one in twins.laden.written.values() if one.fact == known.fact]
+            one, other = (twins.plain, plain, pair.plain), (twins.laden, laden, pair.laden)
+            if _is_blocked(*other, reader, *one) or _is_blocked(*one, reader, *other):
+                fact = twins.laden.written[pair.laden].fact
+                texts += [known.text for known in twins.laden.written.values() if known.fact == fact]
     for text in dict.fromkeys(texts):
         for side in twins.sides:
             side.clear(text)
+
+
+def _is_blocked(
+    side: Side,
+    memories: dict[str, Memory],
+    memory_id: str,
+    reader: Reader,
+    there: Side,
+    others: dict[str, Memory],
+    other_id: str,
+) -> bool:
+    """Whether a memory acts there, and here does not for a value that hearsay mentioned first alone."""
+    return (
+        side.repeats_hearsay(side.written[memory_id].text)
+        and grounds(there, others, other_id, reader)
+        and not grounds(side, memories, memory_id, reader)
+        and grounds(side, memories, memory_id, reader, mind_hearsay=False)
+    )
 
 
 def _same_recall(twins: Twins, query: str, k: int) -> None:

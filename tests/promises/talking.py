@@ -9,7 +9,7 @@ from tests.promises.agreement import same
 from tests.promises.record import Outcome, PromiseBroken, attempt
 from tests.promises.side import KEEP, Side
 from tests.promises.twins import Twins
-from truekeep.action.wanted import words_of
+from tests.promises.vocabulary import HONEST, POISON
 from truekeep.types import Standing
 
 
@@ -43,12 +43,16 @@ class Observe:
             self._compare_own(twins)
 
     def _compare_own(self, twins: Twins) -> None:
-        """The person's words may be held to be a copy only of what this very session had taken in before."""
+        """The person's words may be held to be a copy only of what this very session had taken in before.
+
+        Whoever gives another value has not copied it. Whose value it is makes no difference: "Acme's account is …" is
+        read, and "Northwind's account is …" may be what a person makes of it.
+        """
         plain, laden = (side.keep._sessions.observations(self.session)[-1] for side in twins.sides)
         if plain.own == laden.own:
             return
-        read = {word for text in twins.laden.read[self.session] for word in words_of(text)}
-        if not all(word in read for part in laden.pasted for word in words_of(part)):
+        read = {value for text in twins.laden.read[self.session] for value in _values(text)}
+        if not all(value in read for part in laden.pasted for value in _values(part)):
             raise PromiseBroken(f"P2: hearsay made {laden.pasted} of {self.text!r} a paste")
         twins.echoed.add(self.session)
 
@@ -91,3 +95,8 @@ class LetGo:
                 side.keep.working.delete(self.session)
                 side.said.pop(self.session, None)
                 side.read.pop(self.session, None)
+
+
+def _values(text: str) -> set[str]:
+    """The values that a text gives, and whether it denies them."""
+    return {fact.value for fact in (*HONEST, *POISON) if fact.value in text} | ({"not"} if " not " in text else set())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.promises.agreement import Operation
-from tests.promises.attempts import WipeOut
+from tests.promises.attempts import TurnDown, WipeOut
 from tests.promises.comparison import compare
 from tests.promises.deciding import Erase
 from tests.promises.hearsay import Echo, Hoax, Leave, Overhear, Write
@@ -13,7 +13,7 @@ from tests.promises.talking import Begin, Jot, LetGo, Observe
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, POISON, wordings
 from tests.promises.world import ALONE, INFORMED, SHARED, World
-from tests.promises.writing import Agree, Remember
+from tests.promises.writing import Agree, Remember, RememberMany
 
 TRUE = wordings(HONEST[0])
 
@@ -75,3 +75,30 @@ def test_a_page_about_the_same_account_does_not_make_a_copy_of_what_the_owner_sa
     page = Overhear("s-1", "web", "The account of Northwind is 6666-66.", None, None)
     said = Observe("s-1", "owner", "The account of Northwind is 1180-22.")
     live(ALONE, page, said)
+
+
+def test_an_account_of_somebody_else_may_be_a_copy_of_the_same_account() -> None:
+    live(
+        ALONE,
+        Overhear("s-2", "crm", "Acme's account is 7741-90.", "mallory", "user"),
+        Observe("s-2", "owner", "Northwind's account is 7741-90."),
+    )
+
+
+def test_what_the_owner_cleared_is_excused_where_there_was_nothing_to_clear() -> None:
+    live(
+        ALONE,
+        Write(Remember("owner", TRUE[2], principal="a-customer")),
+        Observe("s-2", "owner", TRUE[0]),
+        Remember("web", TRUE[1]),
+        Agree(HONEST[0], (0, 2)),
+    )
+
+
+def test_hearsay_is_refused_with_what_a_person_turned_down() -> None:
+    live(
+        ALONE,
+        Write(Remember("billing", TRUE[1], principal="a-customer")),
+        TurnDown(0),
+        RememberMany("web", ("Acme's account is 7741-90.", TRUE[0]), skip_rejected=False),
+    )

@@ -110,15 +110,20 @@ class Twins:
 
     def wrote(self, plain: Outcome, laden: Outcome, what: Any) -> None:
         """Match what a write left on both sides, and insist that hearsay did not change the verdict."""
-        # What was turned down on one side leaves more room in the queue of its source for what comes next.
-        is_hearsays_own = plain.is_doubtful and (laden.code in _HEARSAYS_OWN or plain.code == _QUEUE_FULL)
         # A system that repeated hearsay as its own has used up its own room for what waits for a person anyway.
         is_crowded = self.has_echo and plain.item_id is not None and laden.code == _QUEUE_FULL
-        if plain.code != laden.code and not is_hearsays_own and not is_crowded:
+        if plain.code != laden.code and not self.is_hearsays_own(plain, laden) and not is_crowded:
             raise PromiseBroken(f"P2: {what} is answered {plain.code!r} without hearsay, {laden.code!r} with it")
         if plain.memory_id and laden.memory_id and all(pair.plain != plain.memory_id for pair in self.known):
             self.known.append(Pair(plain.memory_id, laden.memory_id))
             self.pairs.append(self.known[-1])
+
+    def is_hearsays_own(self, plain: Outcome, laden: Outcome) -> bool:
+        """Whether more hearsay earned hearsay a refusal.
+
+        What was turned down on one side leaves more room in the queue of its source for what comes next.
+        """
+        return plain.is_doubtful and (laden.code in _HEARSAYS_OWN or plain.code == _QUEUE_FULL)
 
     def match_items(self) -> None:
         """Match the review items that a step left on both sides; what only the laden side has is the hearsay's."""

@@ -62,8 +62,12 @@ class RememberMany:
         via = twins.world.channel(self.channel)
         options: dict[str, Any] = {"way": self.way, "skip_rejected": self.skip_rejected}
         plain, laden = (side.remember_many(self.texts, via, **options) for side in twins.sides)
-        for one, other in zip(plain, laden, strict=True):
-            twins.wrote(one, other, self)
+        pairs = list(zip(plain, laden, strict=True))
+        # Where a person turned one of them down, hearsay that came with it is refused with it.
+        is_refused_with_it = any(twins.is_hearsays_own(one, other) for one, other in pairs)
+        for one, other in pairs:
+            if not (is_refused_with_it and one.is_doubtful and other.code == "batch_refused"):
+                twins.wrote(one, other, self)
 
 
 @dataclass(frozen=True)
