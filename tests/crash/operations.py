@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -15,6 +15,7 @@ from tests.crash.model import Operation
 from tests.crash.nursery import NAME, SETTINGS
 from truekeep import Keep, TruekeepError
 from truekeep.config import Paths
+from truekeep.errors import UnknownId
 from truekeep.keep import now
 from truekeep.stores.rotation import rotate_data, rotate_master
 
@@ -186,11 +187,11 @@ class Worker:
         return plot % 2 == self._writer
 
     def _id(self, plot: int) -> str:
-        return str(listed(self._keep)[plot]["id"])
+        return _found(one["id"] for number, one in listed(self._keep).items() if number == plot)
 
     def _item(self, operation: Operation) -> str:
         wanted = TEXT.format(operation["plot"], operation["tenant"])
-        return next(one.id for one in self._keep.review.list() if one.memory.text == wanted and one.kind == "memory")
+        return _found(one.id for one in self._keep.review.list() if one.memory.text == wanted and one.kind == "memory")
 
     def _lease(self, *, estate: bool = True) -> tuple[int, int]:
         self._next += 2
@@ -273,3 +274,10 @@ def _telling(pipe: Connection, task: Callable[[], None]) -> None:
 def _require(holds: bool) -> None:
     if not holds:
         raise AssertionError("the keep did not answer as the test expects")
+
+
+def _found(ids: Iterator[str]) -> str:
+    """The other writer may have rewound the keep since this was planned; alone, that is a failure."""
+    if (found := next(ids, None)) is None:
+        raise UnknownId("What this operation was planned for is gone.")
+    return found
