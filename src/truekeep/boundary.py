@@ -154,11 +154,17 @@ class Boundary:
         """The owner turns a call down."""
         self._decide(str(ticket), via, DECLINED, "declined")
 
-    def pending(self, session: str | None = None) -> list[TicketRecord]:
-        """The calls that wait for the owner, oldest first."""
+    def pending(self, session: str | None = None, *, via: str | None = None) -> list[TicketRecord]:
+        """The calls that wait for the owner, oldest first; with ``via`` those that this channel can decide on."""
         now = self._clock()
         waiting = (record for record in self.tickets.all() if record.state == WAITING and record.expires_at > now)
-        return [record for record in waiting if session is None or record.session == session]
+        asked = [record for record in waiting if session is None or record.session == session]
+        if via is None:
+            return asked
+        channel = self._channels.get(via)
+        require(channel, "confirm")
+        whose = own_principal(channel)
+        return [record for record in asked if self._sessions.state(record.session).member == whose]
 
     def _decide(self, ticket_id: str, via: str, state: str, word: str) -> None:
         channel = self._channels.get(via)

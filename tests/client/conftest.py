@@ -25,7 +25,8 @@ ROLES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("web", ("write",), ""),
     ("outcomes", ("credit",), ""),
     ("reviewer:eva", ("review",), "eva"),
-    ("user", ("read", "admin"), "operator"),
+    ("user", ("read", "admin", "delete"), "operator"),
+    ("user", ("custom-prompts",), "tom"),
 )
 """The tokens of a host program that does everything: one for each channel and task."""
 

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -20,10 +19,19 @@ from hypothesis import strategies as st
 
 from tests.client.scripted import JSON, PROBLEM, Said, answer, problem, scripted
 from tests.serve.conftest import Served
-from truekeep import Filters, TruekeepError, errors
-from truekeep.client import AsyncKeep, Keep, answers, rebuild
+from truekeep import ActionAnswer, Filters, TruekeepError, Verdict, errors
+from truekeep.client import AsyncKeep, Keep, answers, rebuild, rebuild_reports, rebuild_sessions
+from truekeep.distil import Distilled
+from truekeep.erasure import Receipt
 from truekeep.errors import AnswerRefused, ConfigError, InvalidRequest, NotAllowed, NotAuthenticated, NotServed
+from truekeep.extract.jobs import Task
+from truekeep.extract.library import PromptVersion
+from truekeep.extract.working import Window, WorkingMemory
+from truekeep.incident import Incident, Report
+from truekeep.recall import Recall
 from truekeep.serve.problem import problem_of
+from truekeep.tickets import TicketRecord
+from truekeep.types import AuditEvent, Channel, Item, Snapshot, Verification
 
 SECRET = "tk_0123456789ab_this-is-the-secret-that-must-never-show"
 
@@ -94,14 +102,24 @@ _READERS = [
     rebuild.recall,
     rebuild.item,
     rebuild.snapshot,
-    rebuild.report,
-    rebuild.incident,
-    rebuild.event,
-    rebuild.verification,
-    rebuild.channel,
+    rebuild_reports.report,
+    rebuild_reports.incident,
+    rebuild_reports.event,
+    rebuild_reports.verification,
+    rebuild_reports.channel,
     rebuild.shown,
+    rebuild_reports.receipt,
+    rebuild_sessions.working,
+    rebuild_sessions.window,
+    rebuild_sessions.prompt,
+    rebuild_sessions.waiting,
+    lambda held: rebuild_sessions.distilled(held, Task("s-1", "discrete")),
     lambda held: rebuild.action_answer(held, lambda *_: None),
 ]
+
+
+_VALUES = {Verdict, Recall, Item, Snapshot, Report, Incident, AuditEvent, Verification, Channel, dict, ActionAnswer}
+_VALUES |= {Receipt, WorkingMemory, Window, PromptVersion, TicketRecord, Distilled}
 
 
 @given(_ANY_JSON, st.sampled_from(_READERS), st.data())
@@ -109,10 +127,14 @@ def test_whatever_json_comes_it_is_a_value_or_refused(
     held: Any, read: Callable[[Any], Any], data: st.DataObject
 ) -> None:
     names = ["decision", "code", "findings", "reason", "hits", "withheld", "degraded", "page", "versions", "arguments"]
+    names += ["taken", "messages", "data", "ttl_seconds", "removed", "state", "reasons"]
     if data.draw(st.booleans()):
         held = {name: data.draw(_ANY_JSON) for name in names} | {"decision": "accept", "hits": [held], "span": [1]}
-    with suppress(AnswerRefused):
-        read(held)
+    try:
+        value = read(held)
+    except AnswerRefused as refused:
+        value = refused
+    assert type(value) in _VALUES or getattr(value, "code", "") == "malformed_answer"
 
 
 def test_an_answer_over_the_cap_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,8 +203,9 @@ def test_the_token_shows_in_no_repr_log_error_or_pickle(caplog: pytest.LogCaptur
 
 @pytest.mark.parametrize("bad", ["", "a b", "a\nb", "é", 7, None, [], ["ok", ""]])
 def test_a_token_that_cannot_be_one_is_refused_without_repeating_it(bad: Any) -> None:
-    with pytest.raises((ConfigError, TypeError)):
+    with pytest.raises((ConfigError, TypeError)) as refused:
         Keep("https://memory.example", token=bad)
+    assert not isinstance(bad, str) or not bad or repr(bad) not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +232,10 @@ def test_a_token_does_not_travel_in_the_open(address: Any, code: str) -> None:
 
 
 def test_plain_http_off_this_machine_takes_a_switch_that_says_unsafe() -> None:
-    Keep("http://10.0.0.7:8430", token="t", unsafe_plain_http=True).close()
+    with Keep("http://10.0.0.7:8430", token="t", unsafe_plain_http=True) as keep:
+        assert keep.address == "http://10.0.0.7:8430"
+    with pytest.raises(ConfigError):
+        Keep("http://10.0.0.7:8430", token="t", unsafe_plain_http=False)
 
 
 def test_certificates_are_always_verified() -> None:
@@ -304,7 +330,7 @@ def test_an_id_leads_nowhere_else(client: Keep, memory_id: str) -> None:
 # What only an embedded keep does
 
 
-@pytest.mark.parametrize("name", ["destroy", "erase", "export", "weigh", "consolidate", "working", "remember_batches"])
+@pytest.mark.parametrize("name", ["destroy", "weigh", "extraction", "reindex", "describe", "remember_batches"])
 def test_what_is_not_served_says_so(client: Keep, name: str) -> None:
     with pytest.raises(NotServed) as refused:
         getattr(client, name)

@@ -13,6 +13,7 @@ from truekeep.client.exchange import Patience
 from truekeep.client.line import Line
 from truekeep.client.parts import ActionCalls, AuditCalls, ChannelCalls, ReviewCalls
 from truekeep.client.shell import Asynchronous, awaited
+from truekeep.client.talks import PromptCalls, WorkingCalls
 from truekeep.client.wires import AsyncWire
 from truekeep.errors import InvalidRequest
 
@@ -24,6 +25,7 @@ class AsyncReview(Asynchronous[ReviewCalls]):
     show = awaited(ReviewCalls.show)
     approve = awaited(ReviewCalls.approve)
     reject = awaited(ReviewCalls.reject)
+    lift = awaited(ReviewCalls.lift)
 
 
 class AsyncAudit(Asynchronous[AuditCalls]):
@@ -39,6 +41,7 @@ class AsyncActions(Asynchronous[ActionCalls]):
     confirm = awaited(ActionCalls.confirm)
     decline = awaited(ActionCalls.decline)
     redeem = awaited(ActionCalls.redeem)
+    pending = awaited(ActionCalls.pending)
 
 
 class AsyncChannels(Asynchronous[ChannelCalls]):
@@ -47,6 +50,27 @@ class AsyncChannels(Asynchronous[ChannelCalls]):
     list = awaited(ChannelCalls.list)
     enrol = awaited(ChannelCalls.enrol)
     retire = awaited(ChannelCalls.retire)
+
+
+class AsyncWorking(Asynchronous[WorkingCalls]):
+    """The sessions' working memory."""
+
+    put = awaited(WorkingCalls.put)
+    append = awaited(WorkingCalls.append)
+    get = awaited(WorkingCalls.get)
+    window = awaited(WorkingCalls.window)
+    list = awaited(WorkingCalls.list)
+    delete = awaited(WorkingCalls.delete)
+
+
+class AsyncPrompts(Asynchronous[PromptCalls]):
+    """The library of custom extraction prompts."""
+
+    add = awaited(PromptCalls.add)
+    approve = awaited(PromptCalls.approve)
+    disable = awaited(PromptCalls.disable)
+    usable = awaited(PromptCalls.usable)
+    all = awaited(PromptCalls.all)
 
 
 class AsyncKeep(Asynchronous[KeepCalls]):
@@ -78,6 +102,8 @@ class AsyncKeep(Asynchronous[KeepCalls]):
         self.audit = AsyncAudit(wire, AuditCalls(core))
         self.actions = AsyncActions(wire, ActionCalls(core))
         self.channels = AsyncChannels(wire, ChannelCalls(core))
+        self.working = AsyncWorking(wire, WorkingCalls(core))
+        self.prompts = AsyncPrompts(wire, PromptCalls(core))
 
     remember = awaited(KeepCalls.remember)
     remember_many = awaited(KeepCalls.remember_many)
@@ -99,6 +125,10 @@ class AsyncKeep(Asynchronous[KeepCalls]):
     rewind = awaited(KeepCalls.rewind)
     undo = awaited(KeepCalls.undo)
     incidents = awaited(KeepCalls.incidents)
+    consolidate = awaited(KeepCalls.consolidate)
+    extract = awaited(KeepCalls.extract)
+    export = awaited(KeepCalls.export)
+    erase = awaited(KeepCalls.erase)
 
     async def name(self) -> str:
         """The keep's name, as the service knows it."""
@@ -138,6 +168,7 @@ class AsyncSession(Asynchronous[SessionCalls]):
     get_memories = awaited(SessionCalls.get_memories)
     check_action = awaited(SessionCalls.check_action)
     redeem = awaited(SessionCalls.redeem)
+    extract = awaited(SessionCalls.extract)
     snapshot = awaited(SessionCalls.snapshot)
 
     @property
@@ -188,6 +219,7 @@ class AsyncHandle(Asynchronous[HandleCalls]):
     check_action = awaited(HandleCalls.check_action)
     redeem = awaited(HandleCalls.redeem)
     confirm = awaited(HandleCalls.confirm)
+    extract = awaited(HandleCalls.extract)
     snapshot = awaited(HandleCalls.snapshot)
 
     @property

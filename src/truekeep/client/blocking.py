@@ -13,6 +13,7 @@ from truekeep.client.exchange import Patience
 from truekeep.client.line import Line
 from truekeep.client.parts import ActionCalls, AuditCalls, ChannelCalls, ReviewCalls
 from truekeep.client.shell import Blocking, blocking
+from truekeep.client.talks import PromptCalls, WorkingCalls
 from truekeep.client.wires import BlockingWire
 
 
@@ -23,6 +24,7 @@ class Review(Blocking[ReviewCalls]):
     show = blocking(ReviewCalls.show)
     approve = blocking(ReviewCalls.approve)
     reject = blocking(ReviewCalls.reject)
+    lift = blocking(ReviewCalls.lift)
 
 
 class Audit(Blocking[AuditCalls]):
@@ -38,6 +40,7 @@ class Actions(Blocking[ActionCalls]):
     confirm = blocking(ActionCalls.confirm)
     decline = blocking(ActionCalls.decline)
     redeem = blocking(ActionCalls.redeem)
+    pending = blocking(ActionCalls.pending)
 
 
 class Channels(Blocking[ChannelCalls]):
@@ -46,6 +49,27 @@ class Channels(Blocking[ChannelCalls]):
     list = blocking(ChannelCalls.list)
     enrol = blocking(ChannelCalls.enrol)
     retire = blocking(ChannelCalls.retire)
+
+
+class Working(Blocking[WorkingCalls]):
+    """The sessions' working memory."""
+
+    put = blocking(WorkingCalls.put)
+    append = blocking(WorkingCalls.append)
+    get = blocking(WorkingCalls.get)
+    window = blocking(WorkingCalls.window)
+    list = blocking(WorkingCalls.list)
+    delete = blocking(WorkingCalls.delete)
+
+
+class Prompts(Blocking[PromptCalls]):
+    """The library of custom extraction prompts."""
+
+    add = blocking(PromptCalls.add)
+    approve = blocking(PromptCalls.approve)
+    disable = blocking(PromptCalls.disable)
+    usable = blocking(PromptCalls.usable)
+    all = blocking(PromptCalls.all)
 
 
 class Keep(Blocking[KeepCalls]):
@@ -77,6 +101,8 @@ class Keep(Blocking[KeepCalls]):
         self.audit = Audit(wire, AuditCalls(core))
         self.actions = Actions(wire, ActionCalls(core))
         self.channels = Channels(wire, ChannelCalls(core))
+        self.working = Working(wire, WorkingCalls(core))
+        self.prompts = Prompts(wire, PromptCalls(core))
 
     remember = blocking(KeepCalls.remember)
     remember_many = blocking(KeepCalls.remember_many)
@@ -98,6 +124,10 @@ class Keep(Blocking[KeepCalls]):
     rewind = blocking(KeepCalls.rewind)
     undo = blocking(KeepCalls.undo)
     incidents = blocking(KeepCalls.incidents)
+    consolidate = blocking(KeepCalls.consolidate)
+    extract = blocking(KeepCalls.extract)
+    export = blocking(KeepCalls.export)
+    erase = blocking(KeepCalls.erase)
 
     @property
     def name(self) -> str:
@@ -140,6 +170,7 @@ class Session(Blocking[SessionCalls]):
     get_memories = blocking(SessionCalls.get_memories)
     check_action = blocking(SessionCalls.check_action)
     redeem = blocking(SessionCalls.redeem)
+    extract = blocking(SessionCalls.extract)
     snapshot = blocking(SessionCalls.snapshot)
 
     @property
@@ -175,6 +206,7 @@ class Handle(Blocking[HandleCalls]):
     check_action = blocking(HandleCalls.check_action)
     redeem = blocking(HandleCalls.redeem)
     confirm = blocking(HandleCalls.confirm)
+    extract = blocking(HandleCalls.extract)
     snapshot = blocking(HandleCalls.snapshot)
 
     @property

@@ -7,17 +7,19 @@ from typing import Any
 
 from truekeep.boundary import ActionAnswer
 from truekeep.client.acting import Acting
+from truekeep.client.custody import Custody
 from truekeep.client.exchange import Steps
 from truekeep.client.incidents import Incidents
 from truekeep.client.reading import Reading
 from truekeep.client.writing import Writing
+from truekeep.distil import Distilled
 from truekeep.errors import InvalidRequest
 from truekeep.origin import session_name
 from truekeep.recall import Recall
 from truekeep.types import Snapshot, Verdict
 
 
-class KeepCalls(Writing, Reading, Acting, Incidents):
+class KeepCalls(Writing, Reading, Acting, Incidents, Custody):
     """What a keep asks of the service."""
 
     def bound(self, channel: str) -> KeepCalls:
@@ -68,6 +70,10 @@ class SessionCalls:
     def redeem(self, ticket: object, name: str, arguments: Mapping[str, Any]) -> Steps[None]:
         """Use a ticket up for just this call; ``truekeep.guard`` does it for a tool."""
         return self.keep.redeem(ticket, name, arguments)
+
+    def extract(self, /, strategy: str = "discrete", **options: Any) -> Steps[Distilled]:
+        """Distil this session into memories."""
+        return self.keep.extract(self.name, strategy, **options)
 
     def snapshot(self, *, refresh: bool = False) -> Steps[Snapshot]:
         """The frozen text for this session's prompt."""
@@ -129,6 +135,12 @@ class HandleCalls:
     def confirm(self, ticket: object) -> Steps[None]:
         """Confirm a call that waits, over a channel that may."""
         return self.keep.confirm(ticket)
+
+    def extract(self, /, strategy: str = "discrete", **options: Any) -> Steps[Distilled]:
+        """Distil this handle's session; a custom prompt takes a channel that may use those."""
+        if "via" in options:
+            raise TypeError("a handle's via is fixed when it is bound")
+        return self.keep.extract(self._session(), strategy, **options)
 
     def snapshot(self, *, refresh: bool = False) -> Steps[Snapshot]:
         """The snapshot of this handle's session, for a channel that may read."""

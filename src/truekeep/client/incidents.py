@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from truekeep.client import bodies, rebuild
+from truekeep.client import bodies, rebuild_reports
 from truekeep.client.asking import NOT_GIVEN, Asking
 from truekeep.client.exchange import Steps
 from truekeep.client.line import new_key
@@ -61,13 +61,13 @@ class Incidents(Asking):
         caller = yield from self._administrator(by)
         body = {"incident": incident, "reason": reason}
         reply = yield from self.line.ask(caller, "POST", "undo", body=body, key=new_key())
-        return rebuild.incident(reply.members)
+        return rebuild_reports.incident(reply.members)
 
     def incidents(self) -> Steps[list[Incident]]:
         """Every revocation, rewind and consolidation, oldest first."""
         caller = yield from self._administrator()
         reply = yield from self.line.ask(caller, "GET", "incidents")
-        return list(Members(reply.members).each("incidents", rebuild.incident))
+        return list(Members(reply.members).each("incidents", rebuild_reports.incident))
 
     def _report(
         self, method: str, *path: str, body: Mapping[str, Any] | None = None, by: str | None = None
@@ -75,4 +75,4 @@ class Incidents(Asking):
         caller = yield from self._administrator(by)
         key = new_key() if body is not None else None
         reply = yield from self.line.ask(caller, method, *path, body=body, key=key)
-        return rebuild.report(reply.members)
+        return rebuild_reports.report(reply.members)

@@ -45,6 +45,15 @@ class Members:
         """A number."""
         return as_number(self._held.get(name))
 
+    def maybe_number(self, name: str) -> float | None:
+        """A number, or nothing."""
+        return None if self._held.get(name) is None else self.number(name)
+
+    def counts(self, name: str) -> dict[str, int]:
+        """How many of each."""
+        held = Members(self.mapping(name))
+        return {key: held.whole(key) for key in held.everything()}
+
     def moment(self, name: str) -> datetime:
         """A moment with its time zone."""
         try:

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from truekeep.client import bodies, rebuild
+from truekeep.client import bodies, rebuild, rebuild_reports, rebuild_sessions
 from truekeep.client.asking import require_signer
 from truekeep.client.calls import KeepCalls
 from truekeep.client.exchange import Steps
 from truekeep.client.line import Caller, new_key
 from truekeep.client.members import Members, malformed
+from truekeep.tickets import TicketRecord
 from truekeep.types import AuditEvent, Channel, Item, Verdict, Verification
 
 _PAGE = 1_000
@@ -58,6 +59,14 @@ class ReviewCalls(Part):
     def reject(self, item_id: str, *, by: str | None = None, reason: str) -> Steps[None]:
         """Turn an item down. Its claim leaves a tombstone: planting it again is refused without asking twice."""
         yield from self._decided(item_id, "reject", by, {"reason": reason})
+
+    def lift(self, text: str, *, by: str | None = None, reason: str) -> Steps[bool]:
+        """Lift the tombstone over a text that was rejected or forgotten; whether there was one."""
+        reviewer = yield from self._reviewer()
+        require_signer(reviewer.signs_as, by)
+        body = {"text": text, "reason": reason}
+        reply = yield from self.line.ask(reviewer, "POST", "review", "lift", body=body, key=new_key())
+        return Members(reply.members).flag("lifted")
 
     def list(self, state: str | None = "open") -> Steps[list[Item]]:
         """Items in that state (all for ``None``), oldest first."""
@@ -111,7 +120,7 @@ class AuditCalls(Part):
             size = _PAGE if limit is None else min(_PAGE, limit - len(found))
             query = {"after": found[-1].seq if found else after, "limit": size}
             reply = yield from self.line.ask(caller, "GET", "audit", query=query)
-            page = Members(reply.members).each("events", rebuild.event)
+            page = Members(reply.members).each("events", rebuild_reports.event)
             if any(event.seq <= query["after"] for event in page):
                 raise malformed()  # a log that does not move on would be read for ever
             found += page
@@ -123,7 +132,7 @@ class AuditCalls(Part):
         """Check every row and every event again, from the beginning."""
         caller = yield from self.line.caller("admin")
         reply = yield from self.line.ask(caller, "GET", "audit", "verify")
-        return rebuild.verification(reply.members)
+        return rebuild_reports.verification(reply.members)
 
 
 class ActionCalls(Part):
@@ -137,9 +146,15 @@ class ActionCalls(Part):
         """The owner turns a call down."""
         return self.keep.decline(ticket, via=via)
 
-    def redeem(self, ticket: object, name: str, arguments: Mapping[str, Any]) -> Steps[None]:
+    def redeem(self, ticket_id: object, name: str, arguments: Mapping[str, Any]) -> Steps[None]:
         """Use a ticket up for just this call."""
-        return self.keep.redeem(ticket, name, arguments)
+        return self.keep.redeem(ticket_id, name, arguments)
+
+    def pending(self, session: str | None = None, *, via: str | None = None) -> Steps[list[TicketRecord]]:
+        """The calls that wait for the owner, oldest first; only a token that could confirm them sees them."""
+        caller = yield from self.line.caller("write", via or self.keep.over, of_channel="confirm")
+        reply = yield from self.line.ask(caller, "GET", "tickets", query={"session": session})
+        return list(Members(reply.members).each("tickets", rebuild_sessions.waiting))
 
 
 class ChannelCalls(Part):
@@ -153,7 +168,7 @@ class ChannelCalls(Part):
         listed = list(capabilities) if capabilities is not None else None
         body = {"name": name, "reason": reason, "capabilities": listed}
         reply = yield from self.line.ask(caller, "POST", "channels", body=body, key=new_key())
-        return rebuild.channel(reply.members)
+        return rebuild_reports.channel(reply.members)
 
     def retire(self, name: str, *, by: str | None = None, reason: str) -> Steps[None]:
         """Close a way in. What came over it stays as it is."""

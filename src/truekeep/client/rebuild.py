@@ -1,4 +1,4 @@
-"""Rebuilding: JSON members become the values that an embedded keep returns."""
+"""Rebuilding: JSON members become the values that an embedded keep returns; memories, verdicts and answers here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import Any
 
 from truekeep.action import Answer, Provenance, Traced
 from truekeep.boundary import ActionAnswer, Ticket
-from truekeep.client.members import Members, as_list, as_number, as_text, as_texts, malformed
-from truekeep.incident import Incident, Report, Section
+from truekeep.client.members import Members, as_number, malformed
 from truekeep.recall import Recall
 from truekeep.types import (
-    AuditEvent,
-    Channel,
     Decision,
     Finding,
     Item,
@@ -24,10 +21,9 @@ from truekeep.types import (
     Standing,
     Threat,
     Verdict,
-    Verification,
 )
 
-_STANDINGS = {standing.label: standing for standing in Standing}
+STANDINGS = {standing.label: standing for standing in Standing}
 _DECISIONS = {decision.value: decision for decision in Decision}
 _SEVERITIES = {severity.label: severity for severity in Severity}
 _THREATS = {threat.value: threat for threat in Threat}
@@ -96,7 +92,7 @@ def _memory(members: Members) -> Memory:
     return Memory(
         id=members.text("id"),
         text=members.text("text"),
-        standing=members.one_of("standing", _STANDINGS),
+        standing=members.one_of("standing", STANDINGS),
         origin=_origin(members.mapping("origin")),
         created_at=members.moment("created_at"),
         as_of=members.moment("as_of"),
@@ -132,7 +128,7 @@ def item(held: object) -> Item:
     memory = Memory(
         id=members.maybe_text("target") or members.text("id"),
         text=members.text("content"),
-        standing=members.one_of("standing", _STANDINGS),
+        standing=members.one_of("standing", STANDINGS),
         origin=_origin(members.mapping("origin")),
         created_at=created,
         as_of=created,
@@ -189,77 +185,6 @@ def snapshot(held: object) -> Snapshot:
         shows_hearsay=members.flag("shows_hearsay"),
         stale=members.flag("stale"),
     )
-
-
-def report(held: object) -> Report:
-    """A report: its data, and what its page for people is made of."""
-    members = Members(held)
-    page = Members(members.mapping("page"))
-    data = {name: value for name, value in members.everything().items() if name != "page"}
-    facts = {name: as_text(value) for name, value in page.mapping("facts").items()}
-    return Report(page.text("title"), facts, page.each("sections", _section), data)
-
-
-def _section(held: object) -> Section:
-    title, columns, rows = as_list(held, 3)
-    return Section(as_text(title), as_texts(columns), tuple(as_texts(row) for row in as_list(rows)))
-
-
-def incident(held: object) -> Incident:
-    """A revocation, a rewind or a consolidation."""
-    members = Members(held)
-    versions = Members(members.mapping("versions"))
-    return Incident(
-        id=members.text("id"),
-        kind=members.text("kind"),
-        by=members.text("by"),
-        reason=members.text("reason"),
-        at=members.moment("at"),
-        what={name: as_text(value) for name, value in members.mapping("what").items()},
-        removed=versions.each("removed", _version),
-        restored=versions.each("restored", _version),
-        items=members.texts("items"),
-        undone_by=members.maybe_text("undone_by"),
-    )
-
-
-def _version(held: object) -> tuple[str, int]:
-    memory_id, version = as_list(held, 2)
-    return as_text(memory_id), int(as_number(version))
-
-
-def event(held: object) -> AuditEvent:
-    """One entry of the audit log."""
-    members = Members(held)
-    return AuditEvent(
-        members.whole("seq"),
-        members.moment("at"),
-        members.text("kind"),
-        members.mapping("body"),
-        members.text("hash"),
-    )
-
-
-def verification(held: object) -> Verification:
-    """What a verification found."""
-    members = Members(held)
-    return Verification(
-        members.flag("ok"),
-        members.whole("events"),
-        members.whole("rows"),
-        members.texts("problems"),
-        members.texts("unverified"),
-    )
-
-
-def channel(held: object) -> Channel:
-    """A way in."""
-    members = Members(held)
-    label = members.maybe_text("standing")
-    if label is not None and label not in _STANDINGS:
-        raise malformed()
-    standing = _STANDINGS[label] if label is not None else None
-    return Channel(members.text("name"), standing, frozenset(members.texts("capabilities")))
 
 
 def shown(held: object) -> dict[str, Any]:

@@ -69,21 +69,16 @@ def unknown(kind: type, name: str) -> AttributeError:
 
 _EMBEDDED_ONLY = frozenset(
     {
-        "consolidate",
         "describe",
         "destroy",
-        "erase",
-        "export",
-        "extract",
         "extraction",
-        "lift",
-        "pending",
-        "prompts",
+        "open",
         "reindex",
         "remember_batches",
+        "require_approved",
         "settings",
+        "sweep",
         "weigh",
-        "working",
     }
 )
-"""What a keep, its review and its tickets have besides. Some would be an oracle for whoever holds a token."""
+"""What a keep and its parts have besides; docs/client.md says of each why a service does not offer it."""

@@ -81,6 +81,11 @@ class Replays:
             return _again(known, attempt)
         return self._done(attempt, do)
 
+    def forget_all(self) -> None:
+        """Keep no answer any longer, because one may hold what was erased."""
+        with self._lock:
+            self._answers = OrderedDict((name, one) for name, one in self._answers.items() if one.response is None)
+
     def _done(self, attempt: Attempt, do: Callable[[], Response]) -> Response:
         try:
             response = do()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
+from truekeep.reading import sanitised_json
 from truekeep.serve.rest.models import Ack, Body, Name
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.service import Caller
+from truekeep.tickets import TicketRecord
+from truekeep.types import utc_text
 
 router = APIRouter(prefix="/v1", tags=["actions"], responses=refusals())
 
@@ -41,6 +44,29 @@ class Answer(BaseModel):
     ticket: str | None
     consequential: bool
     arguments: list[Traced]
+
+
+class Waiting(BaseModel):
+    """A call that waits for the owner, as the owner is to see it."""
+
+    id: str
+    session: str
+    action: str
+    arguments: str
+    code: str
+    reasons: list[str]
+    run: str
+    at: str
+    expires_at: str
+    matched: list[str]
+    relied_on: list[str]
+    consequential: bool
+
+
+class WaitingList(BaseModel):
+    """The calls that wait, oldest first."""
+
+    tickets: list[Waiting]
 
 
 class Redeemed(Body):
@@ -75,6 +101,32 @@ def check_action(body: Action, call: Caller) -> Response:
         return JSONResponse(answer.as_dict())
 
     return call.once(do)
+
+
+@router.get("/tickets", response_model=WaitingList)
+def pending(call: Caller, session: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+    """The calls that wait for the owner; only a token that could confirm them sees them."""
+    with call.lease("write") as lease:
+        waiting = lease.keep.actions.pending(session, via=call.identity.channel)
+    return JSONResponse({"tickets": [_waiting(record) for record in waiting]})
+
+
+def _waiting(record: TicketRecord) -> dict[str, Any]:
+    shown = {
+        "id": record.id,
+        "session": record.session,
+        "action": record.action,
+        "arguments": record.arguments,
+        "code": record.code,
+        "reasons": list(record.reasons),
+        "run": record.run,
+        "at": utc_text(record.at),
+        "expires_at": utc_text(record.expires_at),
+        "matched": list(record.matched),
+        "relied_on": list(record.relied_on),
+        "consequential": record.is_consequential,
+    }
+    return {name: sanitised_json(value) for name, value in shown.items()}
 
 
 @router.post("/tickets/{ticket}/redeem", response_model=Ack)

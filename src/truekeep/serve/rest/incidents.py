@@ -76,7 +76,7 @@ def incidents(call: Caller) -> Response:
 def trace(memory_id: str, call: Caller) -> Response:
     """Where a memory came from, what came of it, who saw it, and what was decided about it."""
     with call.lease("admin") as lease:
-        return _reported(lease.keep.trace(own_id(lease, call, memory_id)))
+        return reported(lease.keep.trace(own_id(lease, call, memory_id)))
 
 
 @router.get("/exposures/{memory_id}", response_model=ExposuresOut)
@@ -91,7 +91,7 @@ def exposures(memory_id: str, call: Caller) -> Response:
 def blame(run: str, call: Caller) -> Response:
     """From a run's actions back to the memories in them."""
     with call.lease("admin") as lease:
-        return _reported(lease.keep.blame(run))
+        return reported(lease.keep.blame(run))
 
 
 @router.post("/revoke", response_model=ReportOut)
@@ -100,7 +100,7 @@ def revoke(body: Revoke, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease("admin") as lease:
-            return _reported(lease.keep.revoke(**body.model_dump(), by=reviewer(call)))
+            return reported(lease.keep.revoke(**body.model_dump(), by=reviewer(call)))
 
     return call.once(do)
 
@@ -112,7 +112,7 @@ def rewind(body: Rewind, call: Caller) -> Response:
     def do() -> Response:
         with call.lease("admin") as lease:
             done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=reviewer(call), reason=body.reason)
-        return _reported(done)
+        return reported(done)
 
     return call.once(do)
 
@@ -129,7 +129,7 @@ def undo(body: Undo, call: Caller) -> Response:
     return call.once(do)
 
 
-def _reported(report: Report) -> Response:
+def reported(report: Report) -> Response:
     """A report's data, and beside it what its page for people is made of."""
     page = {
         "title": report.title,

@@ -52,6 +52,19 @@ class Approve(Body):
     purpose: str | None = Field(default=None, max_length=200)
 
 
+class Lift(Body):
+    """A text that was rejected or forgotten, and may be said again."""
+
+    text: str = Field(min_length=1, max_length=100_000)
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+class Lifted(BaseModel):
+    """Whether there was a tombstone over it."""
+
+    lifted: bool
+
+
 class Reject(Body):
     """Turn it down for good."""
 
@@ -117,6 +130,19 @@ def reject(item_id: str, body: Reject, call: Caller, if_match: Annotated[str | N
             lease.keep.review.reject(item_id, by=reviewer(call), reason=body.reason)
         told = {"success": True, "decision": "accept", "code": "rejected", "status": "ok", "findings": []}
         return JSONResponse(told | {"reason": "Turned down.", "review_id": item_id})
+
+    return call.once(do)
+
+
+@router.post("/lift", response_model=Lifted)
+def lift(body: Lift, call: Caller) -> Response:
+    """Lift the tombstone over a text, and put back what fell with it."""
+
+    def do() -> Response:
+        with call.lease("review") as lease:
+            call.require_channel(lease, "review")
+            lifted = lease.keep.review.lift(body.text, by=reviewer(call), reason=body.reason)
+        return JSONResponse({"lifted": lifted})
 
     return call.once(do)
 

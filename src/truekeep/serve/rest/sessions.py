@@ -8,7 +8,9 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from truekeep.distil import Distilled
+from truekeep import fence
+from truekeep.distil import Distilled, Taken
+from truekeep.reading import sanitised_json
 from truekeep.serve.rest.models import Ack, Body, Moment, Name, VerdictOut
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.service import Caller
@@ -42,12 +44,30 @@ class Extract(Body):
     max_summary_length: int | None = Field(default=None, ge=1, le=100_000)
 
 
+class TakenOut(BaseModel):
+    """One candidate: what it says, if it was accepted and the token may read, and whether its quotes prove it."""
+
+    text: str
+    supports: list[tuple[str, str | None]]
+    kind: str
+    topics: list[str]
+    entities: list[str]
+    prompt: str | None
+    model: str | None
+    proof: dict[str, Any]
+    verdict: VerdictOut
+
+
 class Extracted(BaseModel):
     """What came of it."""
 
     session: str
     strategy: str
     verdicts: list[VerdictOut]
+    taken: list[TakenOut]
+    messages: int
+    repeated: int
+    code: str
 
 
 class SnapshotOut(BaseModel):
@@ -89,11 +109,36 @@ def extract(session_id: str, body: Extract, call: Caller) -> Response:
     """Distil a session now: each memory is proved against its messages and goes through the gate."""
     if body.strategy == "custom" or body.prompt is not None:
         call.identity.require("custom-prompts")
-    with call.lease("write", session=session_id) as lease:
-        options = body.model_dump(exclude={"strategy"}, exclude_none=True)
-        done: Distilled = lease.handle.extract(body.strategy, **options)
-    verdicts = [one.verdict.as_dict() for one in done.taken]
-    return JSONResponse({"session": session_id, "strategy": body.strategy, "verdicts": verdicts})
+
+    def do() -> Response:
+        with call.lease("write", session=session_id) as lease:
+            options = body.model_dump(exclude={"strategy"}, exclude_none=True)
+            done: Distilled = lease.handle.extract(body.strategy, **options)
+            may_read = call.may(lease, "read")
+        taken = [_taken(one, may_read=may_read) for one in done.taken]
+        counts = {"messages": done.messages, "repeated": done.repeated, "code": done.code}
+        verdicts = [one["verdict"] for one in taken]
+        return JSONResponse(
+            {"session": session_id, "strategy": body.strategy, "verdicts": verdicts} | counts | {"taken": taken}
+        )
+
+    return call.once(do)
+
+
+def _taken(one: Taken, *, may_read: bool) -> dict[str, Any]:
+    """A candidate as it may be shown: what was not let in is not repeated, and who may not read sees no words."""
+    found, is_shown = one.extraction, may_read and one.verdict.accepted
+    return {
+        "text": fence.sanitised(found.text) if is_shown else "",
+        "supports": [(fence.sanitised(had.quote), had.message_id) for had in found.supports] if is_shown else [],
+        "kind": found.kind,
+        "topics": sanitised_json(found.topics) if is_shown else [],
+        "entities": sanitised_json(found.entities) if is_shown else [],
+        "prompt": found.prompt,
+        "model": found.model,
+        "proof": {"ok": one.proof.ok, "code": one.proof.code, "reason": one.proof.reason},
+        "verdict": one.verdict.as_dict(),
+    }
 
 
 @router.post("/sessions/{session_id}/end", response_model=Ack)

@@ -22,7 +22,7 @@ from truekeep.serve.rest.records import record_of
 from truekeep.serve.service import Call
 from truekeep.types import Decision, Standing, Verdict, utc_text
 
-_OWN = "truekeep"
+OWN = "truekeep"
 _MOST_MEMORIES = 500
 
 
@@ -112,7 +112,7 @@ class Attributes:
 
 def attributes(memory: WorkingMemory | None) -> Attributes:
     """The attributes of a session."""
-    kept = memory.data.get(_OWN) if memory is not None else None
+    kept = memory.data.get(OWN) if memory is not None else None
     if not isinstance(kept, dict):
         return Attributes()
     pairs = tuple((str(one[0]), str(one[1])) for one in kept.get("memories", ()) if len(one) == 2)
@@ -125,7 +125,7 @@ def session_of(lease: Lease, session_id: str) -> dict[str, Any] | None:
     if memory is None:
         return None
     known, owners = attributes(memory), owner_channels(lease)
-    data = {name: value for name, value in memory.data.items() if name != _OWN}
+    data = {name: value for name, value in memory.data.items() if name != OWN}
     return {
         "session_id": memory.session,
         "messages": [message_of(message, owners) for message in memory.messages],
@@ -196,7 +196,7 @@ def take_in(lease: Lease, call: Call, session_id: str, body: WorkingIn, budget: 
         (*known.memories, *added)[-_MOST_MEMORIES:],
     )
     data = body.data if body.data is not None else dict(before.data) if before is not None else {}
-    changes = {name: value for name, value in data.items() if name != _OWN} | {_OWN: after.as_data()}
+    changes = {name: value for name, value in data.items() if name != OWN} | {OWN: after.as_data()}
     lease.keep.working.put(
         session_id,
         via=call.identity.channel,

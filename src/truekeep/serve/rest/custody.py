@@ -1,0 +1,97 @@
+"""Custody: what an administrator does to a keep as a whole: merge what says the same, export, erase for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, Field
+
+from truekeep.serve.rest.incidents import ReportOut, reported
+from truekeep.serve.rest.long_term import own_id
+from truekeep.serve.rest.models import Body, Name
+from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.review import reviewer
+from truekeep.serve.service import Caller
+
+router = APIRouter(prefix="/v1", tags=["custody"], responses=refusals())
+
+
+class Consolidate(Body):
+    """Merge what says the same. Without ``dry_run: false`` nothing is done."""
+
+    dry_run: bool = True
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+class Erase(Body):
+    """Memories, or everything that names a subject, to erase for good. Without ``dry_run: false`` nothing is done."""
+
+    ids: list[Name] = Field(default_factory=list, max_length=1_000)
+    subject: str | None = Field(default=None, max_length=500)
+    dry_run: bool = True
+    reason: str = Field(min_length=1, max_length=2_000)
+
+
+class ReceiptOut(BaseModel):
+    """What was erased, or would be. Signed by the keep; it names the subject only by a keyed hash."""
+
+    truekeep: str
+    version: int
+    keep: str
+    at: str
+    by: str
+    subject: str
+    removed: dict[str, int]
+    redacted: dict[str, int]
+    memories: list[str]
+    derived: list[str]
+    event: int | None
+    scrubbed: bool
+    public_key: str
+    signature: str
+
+
+class Export(BaseModel):
+    """All memories as lines of JSON, the first and the last of which carry what they are verified by."""
+
+    lines: list[str]
+
+
+@router.post("/consolidate", response_model=ReportOut)
+def consolidate(body: Consolidate, call: Caller) -> Response:
+    """Merge memories that say the same, with who acts checked each time; first a dry run. Undo takes it back."""
+
+    def do() -> Response:
+        with call.lease("admin") as lease:
+            return reported(lease.keep.consolidate(dry_run=body.dry_run, by=reviewer(call), reason=body.reason))
+
+    return call.once(do)
+
+
+@router.get("/export", response_model=Export)
+def export(call: Caller) -> Response:
+    """All memories as signed lines, screened and sanitised like any other answer. Takes ``admin`` and ``read``."""
+    call.identity.require("read")
+    with call.lease("admin") as lease:
+        call.require_channel(lease, "read")
+        return JSONResponse({"lines": lease.keep.export()})
+
+
+@router.post("/erase", response_model=ReceiptOut)
+def erase(body: Erase, call: Caller) -> Response:
+    """Erase for good; first a dry run. Takes ``admin`` and ``delete``, and a channel that may delete."""
+    call.identity.require("delete")
+
+    def do() -> Response:
+        with call.lease("admin") as lease:
+            call.require_channel(lease, "delete")
+            ids = [own_id(lease, call, one) for one in body.ids]
+            given: dict[str, Any] = {"subject": body.subject, "dry_run": body.dry_run, "reason": body.reason}
+            receipt = lease.keep.erase(ids, by=reviewer(call), **given)
+        if not body.dry_run:
+            call.service.replays.forget_all()  # answers that are kept for a repetition may hold what was erased
+        return JSONResponse(receipt.as_dict())
+
+    return call.once(do)

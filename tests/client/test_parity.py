@@ -1,0 +1,93 @@
+"""Parity: a served keep has the methods and parameters of an embedded one; what it has not, the guide explains."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import truekeep
+from truekeep import client
+from truekeep.audit import Audit
+from truekeep.boundary import Boundary
+from truekeep.channels import Channels
+from truekeep.client import aio, blocking
+from truekeep.client.shell import _EMBEDDED_ONLY
+from truekeep.extract.library import PromptLibrary
+from truekeep.handles import Handle, Session
+from truekeep.review import Review
+from truekeep.working import Working
+
+PAIRS: list[tuple[type, type, type]] = [
+    (truekeep.Keep, client.Keep, client.AsyncKeep),
+    (Session, client.Session, client.AsyncSession),
+    (Handle, client.Handle, client.AsyncHandle),
+    (Review, blocking.Review, aio.AsyncReview),
+    (Audit, blocking.Audit, aio.AsyncAudit),
+    (Boundary, blocking.Actions, aio.AsyncActions),
+    (Channels, blocking.Channels, aio.AsyncChannels),
+    (Working, blocking.Working, aio.AsyncWorking),
+    (PromptLibrary, blocking.Prompts, aio.AsyncPrompts),
+]
+MISSING: dict[type, set[str]] = {
+    truekeep.Keep: {"describe", "destroy", "open", "reindex", "remember_batches", "weigh"},
+    Boundary: {"check"},
+    Channels: {"get", "is_shared"},
+    Working: {"sweep"},
+    PromptLibrary: {"require_approved"},
+}
+"""What is not served, each for a reason that the guide gives."""
+LEFT_OUT: dict[tuple[type, str], set[str]] = {
+    (truekeep.Keep, "observe"): {"is_dated"},
+    (truekeep.Keep, "remember_many"): {"mark"},
+}
+"""Parameters that are the embedded keep's own."""
+GUIDE = Path(__file__).parents[2] / "docs" / "client.md"
+
+
+def public(kind: type) -> dict[str, Any]:
+    found = {name: one for name, one in inspect.getmembers(kind) if not name.startswith("_")}
+    return {name: one for name, one in found.items() if callable(one)}
+
+
+def named(method: Any) -> set[str]:
+    """The parameters that a caller can name; ``**fields`` takes any."""
+    listed = list(inspect.signature(method).parameters.values())[1:]
+    kinds = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return {one.name for one in listed if one.kind not in kinds}
+
+
+def takes_any(method: Any) -> bool:
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in inspect.signature(method).parameters.values())
+
+
+@pytest.mark.parametrize(("embedded", "served", "awaited"), PAIRS, ids=lambda kind: kind.__name__)
+def test_a_served_keep_has_every_method_that_the_guide_does_not_except(
+    embedded: type, served: type, awaited: type
+) -> None:
+    wanted = set(public(embedded)) - MISSING.get(embedded, set())
+    assert len(wanted) > 1
+    assert wanted - set(public(served)) == set()
+    assert wanted - set(public(awaited)) == set()
+    assert set(public(served)) & MISSING.get(embedded, set()) == set()
+
+
+@pytest.mark.parametrize(("embedded", "served", "awaited"), PAIRS, ids=lambda kind: kind.__name__)
+def test_every_parameter_is_taken_under_its_name(embedded: type, served: type, awaited: type) -> None:
+    for name, method in public(embedded).items():
+        if name in MISSING.get(embedded, set()) or not inspect.isfunction(method):
+            continue
+        for ours in (public(served)[name], public(awaited)[name]):
+            missing = named(method) - named(ours) - LEFT_OUT.get((embedded, name), set())
+            assert not missing or takes_any(ours), (name, missing)
+
+
+def test_what_is_not_served_is_refused_by_name_and_explained_in_the_guide() -> None:
+    guide = GUIDE.read_text()
+    table = guide[guide.index("## What is not served") :]
+    explained = set(re.findall(r"`([a-z_]+)`", table))
+    assert explained >= _EMBEDDED_ONLY
+    assert set().union(*MISSING.values(), *LEFT_OUT.values()) <= explained
