@@ -2,6 +2,7 @@
 
 python -m benchmarks            all of the quick ones
 python -m benchmarks store      only those named
+python -m benchmarks soak       half an hour with TRUEKEEP_BENCH_SOAK=1800, a minute without
 """
 
 from __future__ import annotations
@@ -25,18 +26,21 @@ QUICK = {
     "recall": "benchmarks.recall_keep",
     "serve": "benchmarks.serve",
 }
+LONG = {"soak": "benchmarks.serve_soak"}
+"""Those that run only when they are named."""
 RESULTS = Path(__file__).parent / "results"
 
 
 def main(names: list[str]) -> int:
-    unknown = [name for name in names if name not in QUICK]
+    known = QUICK | LONG
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"No such benchmark: {', '.join(unknown)}. There are: {', '.join(QUICK)}.", file=sys.stderr)
+        print(f"No such benchmark: {', '.join(unknown)}. There are: {', '.join(known)}.", file=sys.stderr)
         return 2
     figures: list[Figure] = []
     for name in names or QUICK:
         print(f"measuring {name} …", file=sys.stderr)
-        figures += import_module(QUICK[name]).measure()
+        figures += import_module(known[name]).measure()
     Console().print(table(figures))
     _write(figures)
     return 0 if all(figure.ok for figure in figures) else 1

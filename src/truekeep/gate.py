@@ -97,7 +97,7 @@ class Gate:
         self._panel = panel
         self._policy = policy
         self._clock = clock
-        self._requests = Requests(ledger)
+        self.requests = Requests(ledger)
 
     def admit(self, candidate: Candidate) -> Verdict:
         """Decide on one candidate and do what was decided."""
@@ -124,7 +124,7 @@ class Gate:
         refused = [one.ruling.decision is Decision.REJECT for one in judged]
         nothing = any(refused) and not skip_rejected
         with self._ledger.writing() as entry:
-            if request is not None and (before := self._requests.answered(request)) is not None:
+            if request is not None and (before := self.requests.answered(request)) is not None:
                 return before
             verdicts = [
                 self._refuse(entry, one) if nothing or bad else self._carry_out(entry, one)
@@ -133,7 +133,7 @@ class Gate:
             if mark is not None:
                 entry.event("batch.marked", mark=mark, count=len(verdicts))
             if request is not None and not nothing:
-                self._requests.note(entry, request, verdicts)
+                self.requests.note(entry, request, verdicts)
             if also is not None:
                 also(entry, verdicts)
         return verdicts
@@ -152,16 +152,22 @@ class Gate:
         (judged,) = self._judge([candidate])
         rank = Standing.OWNER if target.approval or not target.verified else target.standing
         with self._ledger.writing() as entry:
-            if judged.ruling.decision is Decision.REJECT:
-                return self._refuse(entry, judged)
-            if candidate.standing < rank:
-                return self._queue(entry, replace(judged, ruling=_OUTRANKED), target=target)
-            people = candidate.standing is Standing.OWNER and not self._proofs.is_shared()
-            if not people and not self._may_change(target, candidate):
-                return self._queue(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
-            if judged.ruling.decision is Decision.QUARANTINE:
-                return self._queue(entry, judged, target=target)
-            return self._change(entry, target, judged)
+            verdict = self._decided_change(entry, target, judged, rank)
+            entry.told.append(verdict)
+        return verdict
+
+    def _decided_change(self, entry: Entry, target: Memory, judged: _Judged, rank: Standing) -> Verdict:
+        candidate = judged.candidate
+        if judged.ruling.decision is Decision.REJECT:
+            return self._refuse(entry, judged)
+        if candidate.standing < rank:
+            return self._queue(entry, replace(judged, ruling=_OUTRANKED), target=target)
+        people = candidate.standing is Standing.OWNER and not self._proofs.is_shared()
+        if not people and not self._may_change(target, candidate):
+            return self._queue(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
+        if judged.ruling.decision is Decision.QUARANTINE:
+            return self._queue(entry, judged, target=target)
+        return self._change(entry, target, judged)
 
     def _may_change(self, target: Memory, candidate: Candidate) -> bool:
         ours, theirs = target.origin, candidate.origin
@@ -189,7 +195,8 @@ class Gate:
             candidate = Candidate(version.text, version.standing, version.origin)
             refused = replace(ruling, decision=Decision.REJECT)
             with self._ledger.writing() as entry:
-                return self._refuse(entry, _Judged(candidate, refused, findings))
+                entry.told.append(self._refuse(entry, _Judged(candidate, refused, findings)))
+            return Verdict(Decision.REJECT, refused.code, refused.reason, findings)
         now = self._clock()
         again = self._statements.bound(replace(version, created_at=now, as_of=now, valid_from=None, seq=0))
         ((_, vector),) = self._catalog.vectors([again])
@@ -198,12 +205,16 @@ class Gate:
             with self._settlement.watching(entry, [version, again]) as related:
                 memory = self._rows.bring_back(entry, again, vector, related)
                 entry.event("memory.restored", memory=memory.id, version=memory.version, by=by)
-        return Verdict(Decision.ACCEPT, "restored", "Brought back.", findings, memory.id)
+            verdict = Verdict(Decision.ACCEPT, "restored", "Brought back.", findings, memory.id)
+            entry.told.append(verdict)
+        return verdict
 
     def propose_deletion(self, target: Memory, candidate: Candidate) -> Verdict:
         """Queue a wish to delete a memory; the memory stays until a person decides."""
         with self._ledger.writing() as entry:
-            return self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
+            verdict = self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
+            entry.told.append(verdict)
+        return verdict
 
     def remove(self, entry: Entry, sealed: Sealed, *, by: str) -> None:
         """Take a memory out of the keep, inside the caller's transaction, which a person answers for."""

@@ -127,6 +127,7 @@ class Keep:
             policy,
             clock,
         )
+        self.requests = self._gate.requests
         self._reader = Reader(ledger, self._proofs, succession, panel, policy, clock)
         self._archive = Archive(ledger)
         self._recaller = Recaller(ledger, catalog, self._archive, self._reader, settings)
@@ -243,7 +244,9 @@ class Keep:
             self._gate.remove(entry, sealed, by=channel.name)
             if memory.verified and not is_shared:  # no member forgets a claim for the others
                 self._gate.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
-        return Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
+            verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
+            entry.told.append(verdict)
+        return verdict
 
     def restore(self, memory_id: str, *, via: str, version: int | None = None) -> Verdict:
         """Make a memory the newest word again: one that was replaced, an earlier version, or one that was deleted.

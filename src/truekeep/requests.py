@@ -1,4 +1,4 @@
-"""Requests: which named batches a keep has stored, so that one that is sent again is not stored twice.
+"""Requests: which named requests a keep has carried out, so that one that is sent again is not carried out twice.
 
 The note is an event of the same transaction, so a crash leaves both or neither, and every process that has the keep
 open sees it. It holds ids and codes; what was said is not in it.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from truekeep.errors import InvalidRequest
 from truekeep.stores.ledger import Entry, Ledger
 from truekeep.types import Decision, Verdict
 
@@ -19,8 +21,19 @@ _WINDOW = 50_000
 """How many events a name is remembered for at least."""
 
 
+class RequestDone(InvalidRequest):
+    """What is asked for was done before under the same name."""
+
+    code = "request_done"
+    default_hint = "Look at what is there now instead of sending it again."
+
+    def __init__(self, verdicts: Sequence[Verdict]) -> None:
+        super().__init__("This request was carried out before.")
+        self.verdicts = tuple(verdicts)
+
+
 class Requests:
-    """The named batches of one keep, as its newest events tell of them."""
+    """The named requests of one keep, as its newest events tell of them."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -39,6 +52,14 @@ class Requests:
         """Write a batch's name and what was decided on it into the transaction that stores it."""
         entry.event(KIND, name=name, verdicts=[_members(one) for one in verdicts])
 
+    @contextmanager
+    def once(self, name: str) -> Iterator[None]:
+        """What the block changes in one transaction is changed once under that name; done before is ``RequestDone``."""
+        mark = _Mark(self, name)
+        mark.require_new()
+        with self._ledger.marked(mark):
+            yield
+
     def _follow(self) -> None:
         newest = self._ledger.head.seq
         start = max(0, newest - _WINDOW) if self._read_to is None else self._read_to
@@ -46,7 +67,29 @@ class Requests:
             if event.kind == KIND:
                 body = json.loads(event.body)
                 self._known[body["name"]] = body["verdicts"]
+        while len(self._known) > _WINDOW:
+            del self._known[next(iter(self._known))]
         self._read_to = max(start, newest)
+
+
+class _Mark:
+    """A request's name on the transaction that carries it out."""
+
+    def __init__(self, requests: Requests, name: str) -> None:
+        self._requests = requests
+        self._name = name
+
+    def require_new(self) -> None:
+        """Raise if it was done before."""
+        verdicts = self._requests.answered(self._name)
+        if verdicts is not None:
+            raise RequestDone(verdicts)
+
+    def note(self, entry: Entry) -> None:
+        """Write it down; what was rejected may be tried again."""
+        verdicts = [one for one in entry.told if isinstance(one, Verdict)]
+        if not any(verdict.decision is Decision.REJECT for verdict in verdicts):
+            self._requests.note(entry, self._name, verdicts)
 
 
 def _members(verdict: Verdict) -> dict[str, Any]:

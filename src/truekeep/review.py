@@ -86,6 +86,7 @@ class Review:
                 inform_only=inform_only,
                 purpose=purpose,
             )
+            entry.told.append(verdict)
         return verdict
 
     def reject(self, item_id: str, *, by: str, reason: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tests.client.conftest import WAYS, opened
 from truekeep import ActionAnswer, Filters, TruekeepError, Verdict, guard
@@ -183,8 +185,11 @@ def taken_out(keep: Any, facts: Facts, note: Callable[[str, Any], Any]) -> None:
     keep.remember_many(["My cousin Maria lives in Turin", "My cousin Maria lives in Turin"], via="user")
     note("merge", keep.consolidate(dry_run=True, reason="a look"))
     note("lines", len(keep.export()))
-    note("planned", keep.erase(subject="Maria", reason="she asked", by="operator", dry_run=True))
-    note("erased", keep.erase(subject="Maria", reason="she asked", by="operator"))
+    note("planned", keep.erase(subject="Maria", reason="she asked", by="operator", dry_run=True).removed)
+    receipt = keep.erase(subject="Maria", reason="she asked", by="operator")
+    note("erased", [receipt.keep, receipt.by, receipt.removed, receipt.redacted, len(receipt.memories)])
+    signer = Ed25519PublicKey.from_public_bytes(b64decode(receipt.public_key.removeprefix("ed25519:")))
+    note("signed", signer.verify(b64decode(receipt.signature), receipt.signed_bytes()))
     note("gone", [one["content"] for one in keep.get_memories() if "Maria" in one["content"]])
     with told(facts, "nothing to erase"):
         keep.erase(["mem_00000000000000000000"], reason="by mistake", by="operator")

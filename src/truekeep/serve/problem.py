@@ -43,6 +43,7 @@ _BY_CODE = {
     "batch_too_large": 413,
     "item_settled": 409,
     "run_credited": 409,
+    "request_done": 409,
     "another_member": 409,
     "another_body": 422,
     "rate_limited": 429,

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from truekeep.errors import KeepClosed, StoreTampered
 from truekeep.stores.anchor import Anchors, Head
@@ -47,6 +47,16 @@ _SELDOM = 50
 
 NOTED = ("principal", "reason", "why")
 """Members of events that may name or quote people."""
+
+
+class Mark(Protocol):
+    """What a transaction is done under, so that it is done once."""
+
+    def require_new(self) -> None:
+        """Raise if it was done before."""
+
+    def note(self, entry: Entry) -> None:
+        """Write down, in the same transaction, that it is done."""
 
 
 class Sealed(NamedTuple):
@@ -82,6 +92,7 @@ class Ledger:
         self._entry: Entry | None = None
         """The transaction that is open: the reads inside it believe what it wrote."""
         self._watchers: list[Callable[[Sequence[Touched]], None]] = []
+        self._marks = threading.local()
 
     @property
     def _seal(self) -> Seal:
@@ -103,8 +114,13 @@ class Ledger:
             with self._backend.writing(), self._nested():
                 entry = Entry(self._backend, self._tip, self._expected, utc_text(self.clock()))
                 self._entry = entry
+                mark: Mark | None = getattr(self._marks, "next", None)
                 try:
+                    if mark is not None:
+                        mark.require_new()
                     yield entry
+                    if mark is not None and entry.events:
+                        mark.note(entry)
                     entry.finish()
                 finally:
                     self._entry = None
@@ -112,9 +128,19 @@ class Ledger:
             self._tip = entry.tip
             self._tell(entry.changed)
             if entry.events:
+                self._marks.next = None
                 self._unanchored = True
                 if not self._grouped:
                     self._anchor()
+
+    @contextmanager
+    def marked(self, mark: Mark) -> Iterator[None]:
+        """The first transaction of this thread in the block that is not undone carries the mark."""
+        self._marks.next = mark
+        try:
+            yield
+        finally:
+            self._marks.next = None
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -462,6 +488,8 @@ class Entry:
         self.tip = Tip(tip.seal, tip.head, tip.total)
         self.events: list[EventRow] = []
         self.changed: list[Touched] = []
+        self.told: list[Any] = []
+        """What is answered to whoever asked for it, for a mark to write down."""
 
     @property
     def number(self) -> int:

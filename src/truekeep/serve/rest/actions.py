@@ -96,7 +96,7 @@ def check_action(body: Action, call: Caller) -> Response:
     """May the agent make this call? Decided by where each value in it came from."""
 
     def do() -> Response:
-        with call.lease("read", session=body.session) as lease:
+        with call.lease("read", session=body.session, noted=True) as lease:
             answer = lease.handle.check_action(body.name, body.arguments, run=body.run)
         return JSONResponse(answer.as_dict())
 
@@ -109,6 +109,10 @@ def pending(call: Caller, session: Annotated[str | None, Query(max_length=200)] 
     with call.lease("write") as lease:
         waiting = lease.keep.actions.pending(session, via=call.identity.channel)
     return JSONResponse({"tickets": [_waiting(record) for record in waiting]})
+
+
+def _acknowledged(_: object) -> Response:
+    return JSONResponse({"status": "ok"})
 
 
 def _waiting(record: TicketRecord) -> dict[str, Any]:
@@ -134,12 +138,12 @@ def redeem(ticket: str, body: Redeemed, call: Caller) -> Response:
     """Use a ticket up for just this call."""
 
     def do() -> Response:
-        with call.lease("read") as lease:
+        with call.lease("read", noted=True) as lease:
             call.require_channel(lease, "read")
             lease.handle.redeem(ticket, body.name, body.arguments)
         return JSONResponse({"status": "ok"})
 
-    return call.once(do)
+    return call.once(do, _acknowledged)
 
 
 @router.post("/tickets/{ticket}/confirm", response_model=Ack)
@@ -147,11 +151,11 @@ def confirm(ticket: str, call: Caller) -> Response:
     """The owner confirms a call that waits; only the owner's channel can."""
 
     def do() -> Response:
-        with call.lease("write") as lease:
+        with call.lease("write", noted=True) as lease:
             lease.handle.confirm(ticket)
         return JSONResponse({"status": "ok"})
 
-    return call.once(do)
+    return call.once(do, _acknowledged)
 
 
 @router.post("/tickets/{ticket}/decline", response_model=Ack)
@@ -159,11 +163,11 @@ def decline(ticket: str, call: Caller) -> Response:
     """The owner turns a call down."""
 
     def do() -> Response:
-        with call.lease("write") as lease:
+        with call.lease("write", noted=True) as lease:
             lease.keep.actions.decline(ticket, via=call.identity.channel)
         return JSONResponse({"status": "ok"})
 
-    return call.once(do)
+    return call.once(do, _acknowledged)
 
 
 @router.post("/credit", status_code=201, response_model=Credited)
@@ -171,7 +175,7 @@ def credit(body: Credit, call: Caller) -> Response:
     """Say how a run ended, over a channel that may credit."""
 
     def do() -> Response:
-        with call.lease("credit") as lease:
+        with call.lease("credit", noted=True) as lease:
             done = lease.keep.credit(body.run, body.outcome, via=call.identity.channel)
         return JSONResponse(done, 201)
 

@@ -57,7 +57,7 @@ def enrol(body: Enrol, call: Caller) -> Response:
     """Let a system write over a channel of its own. What it says stands as enrolled."""
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease("admin", noted=True) as lease:
             made = lease.keep.channels.enrol(
                 body.name, by=reviewer(call), reason=body.reason, capabilities=body.capabilities
             )
@@ -72,7 +72,7 @@ def retire(name: str, body: Retire, call: Caller) -> Response:
     """Close a way in. What came over it stays as it is."""
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease("admin", noted=True) as lease:
             channel = lease.keep.channels.get(name)
             lease.keep.channels.retire(name, by=reviewer(call), reason=body.reason)
         shown = {"name": channel.name, "capabilities": sorted(channel.capabilities), "state": "retired"}

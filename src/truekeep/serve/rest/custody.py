@@ -85,7 +85,7 @@ def erase(body: Erase, call: Caller) -> Response:
     call.identity.require("delete")
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease("admin", noted=True) as lease:
             call.require_channel(lease, "delete")
             ids = [own_id(lease, call, one) for one in body.ids]
             given: dict[str, Any] = {"subject": body.subject, "dry_run": body.dry_run, "reason": body.reason}

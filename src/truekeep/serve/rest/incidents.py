@@ -99,7 +99,7 @@ def revoke(body: Revoke, call: Caller) -> Response:
     """Take back what came from a source; first a dry run, which only says what that does."""
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease("admin", noted=True) as lease:
             return reported(lease.keep.revoke(**body.model_dump(), by=reviewer(call)))
 
     return call.once(do)
@@ -110,7 +110,7 @@ def rewind(body: Rewind, call: Caller) -> Response:
     """Put the memories back to what they were; first a dry run."""
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease("admin", noted=True) as lease:
             done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=reviewer(call), reason=body.reason)
         return reported(done)
 
@@ -122,7 +122,7 @@ def undo(body: Undo, call: Caller) -> Response:
     """Take a revocation or a rewind back."""
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease("admin", noted=True) as lease:
             done = lease.keep.undo(body.incident, by=reviewer(call), reason=body.reason)
         return JSONResponse(sanitised_json(_incident(done)) | {"incident": done.id})
 

@@ -84,7 +84,13 @@ def read(memory_id: str, call: Caller, session_id: Annotated[str | None, Query(m
 @router.patch("/{memory_id}", response_model=Record, responses={202: {"model": Record}})
 def change(memory_id: str, body: Edit, call: Caller) -> Response:
     """Give a memory new content. What is not accepted leaves it as it was: 202 waits for a person."""
-    return call.once(lambda: _change(memory_id, body, call))
+    return call.once(lambda: _change(memory_id, body, call), lambda done: _changed(memory_id, call, done[0]))
+
+
+def _changed(memory_id: str, call: Call, verdict: Verdict) -> Response:
+    with call.lease("read") as lease:
+        now = record_of(lease.handle.get_memory(own_id(lease, call, memory_id)))
+    return JSONResponse({**verdict_of(verdict), **now}, 200 if verdict.accepted else 202)
 
 
 def _change(memory_id: str, body: Edit, call: Call) -> Response:
@@ -95,7 +101,8 @@ def _change(memory_id: str, body: Edit, call: Call) -> Response:
         if shown["blocked"] and body.text is None:
             raise InvalidRequest("The memory is blocked; give it another text.", code="memory_blocked")
         text, fields = edited(shown, body)
-        verdict = lease.handle.update_memory(own, text, **fields)
+        with call.noting(lease):
+            verdict = lease.handle.update_memory(own, text, **fields)
         if verdict.decision is Decision.REJECT:
             return problem_of_verdict(verdict)
         now = record_of(lease.handle.get_memory(own))

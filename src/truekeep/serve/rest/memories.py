@@ -173,10 +173,10 @@ def change(memory_id: str, body: Entry, call: Caller) -> Response:
 
     def do() -> Response:
         fields = body.model_dump(exclude_none=True, exclude={"session"})
-        with call.lease("write", session=body.session) as lease:
+        with call.lease("write", session=body.session, noted=True) as lease:
             return _answer(lease.handle.update_memory(own_id(lease, call, memory_id), **fields))
 
-    return call.once(do)
+    return call.once(do, _again)
 
 
 @router.delete("/{memory_id}", response_model=VerdictOut, responses={202: {"model": VerdictOut}})
@@ -184,12 +184,12 @@ def delete(memory_id: str, call: Caller, reason: Annotated[str, Query(max_length
     """Forget a memory. What an agent wants deleted waits for a person: 202."""
 
     def do() -> Response:
-        with call.open() as lease:
+        with call.open(noted=True) as lease:
             require_deleting(call, lease)
             own = own_id(lease, call, memory_id)
             return _answer(lease.keep.delete_memory(own, via=call.identity.channel, reason=reason))
 
-    return call.once(do)
+    return call.once(do, _again)
 
 
 @router.post("/{memory_id}/restore", response_model=VerdictOut, responses={202: {"model": VerdictOut}})
@@ -197,10 +197,10 @@ def restore(memory_id: str, body: Version, call: Caller) -> Response:
     """Make a memory, or an earlier version of it, the newest word again. Only people do."""
 
     def do() -> Response:
-        with call.lease("delete") as lease:
+        with call.lease("delete", noted=True) as lease:
             return _answer(lease.keep.restore(memory_id, via=call.identity.channel, version=body.version))
 
-    return call.once(do)
+    return call.once(do, _again)
 
 
 @router.get("/{memory_id}/history", response_model=Page)
@@ -208,6 +208,10 @@ def history(memory_id: str, call: Caller) -> Response:
     """The versions of one memory, oldest first, also of one that was deleted: for an administrator."""
     with call.lease("admin") as lease:
         return JSONResponse({"memories": lease.keep.history(memory_id)})
+
+
+def _again(verdicts: tuple[Verdict, ...]) -> Response:
+    return _answer(verdicts[0])
 
 
 def _answer(verdict: Verdict) -> Response:

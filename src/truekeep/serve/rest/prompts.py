@@ -71,7 +71,7 @@ def propose(body: PromptIn, call: Caller) -> Response:
     """Propose a prompt; a bad one is refused now. Somebody else has to approve it."""
 
     def do() -> Response:
-        with call.lease(_CAPABILITY) as lease:
+        with call.lease(_CAPABILITY, noted=True) as lease:
             call.require_channel(lease, _CAPABILITY)
             return JSONResponse(_shown(lease.keep.prompts.add(body.name, body.text, by=reviewer(call))), 201)
 

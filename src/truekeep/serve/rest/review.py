@@ -118,7 +118,7 @@ def approve(item_id: str, body: Approve, call: Caller, if_match: Annotated[str |
             )
         return JSONResponse(verdict.as_dict())
 
-    return call.once(do)
+    return call.once(do, lambda done: JSONResponse(done[0].as_dict()))
 
 
 @router.post("/{item_id}/reject", response_model=VerdictOut, responses=refusals(412, 428))
@@ -128,10 +128,14 @@ def reject(item_id: str, body: Reject, call: Caller, if_match: Annotated[str | N
     def do() -> Response:
         with _deciding(call, item_id, if_match) as lease:
             lease.keep.review.reject(item_id, by=reviewer(call), reason=body.reason)
-        told = {"success": True, "decision": "accept", "code": "rejected", "status": "ok", "findings": []}
-        return JSONResponse(told | {"reason": "Turned down.", "review_id": item_id})
+        return _turned_down(item_id)
 
-    return call.once(do)
+    return call.once(do, lambda _: _turned_down(item_id))
+
+
+def _turned_down(item_id: str) -> Response:
+    told = {"success": True, "decision": "accept", "code": "rejected", "status": "ok", "findings": []}
+    return JSONResponse(told | {"reason": "Turned down.", "review_id": item_id})
 
 
 @router.post("/lift", response_model=Lifted)
@@ -139,12 +143,12 @@ def lift(body: Lift, call: Caller) -> Response:
     """Lift the tombstone over a text, and put back what fell with it."""
 
     def do() -> Response:
-        with call.lease("review") as lease:
+        with call.lease("review", noted=True) as lease:
             call.require_channel(lease, "review")
             lifted = lease.keep.review.lift(body.text, by=reviewer(call), reason=body.reason)
         return JSONResponse({"lifted": lifted})
 
-    return call.once(do)
+    return call.once(do, lambda _: JSONResponse({"lifted": True}))
 
 
 class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
@@ -152,7 +156,7 @@ class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
 
     def __init__(self, call: Call, item_id: str, tag: str | None) -> None:
         self._call, self._item_id, self._tag = call, item_id, tag
-        self._lease = call.lease("review")
+        self._lease = call.lease("review", noted=True)
 
     def __enter__(self) -> Lease:
         lease = self._lease.__enter__()

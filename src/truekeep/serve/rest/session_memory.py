@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -149,7 +148,8 @@ def append(session_id: str, body: Messages, call: Caller) -> Response:
     def do() -> Response:
         now, channel = datetime.now(UTC), call.identity.channel
         with call.lease("write", session=session_id) as lease:
-            messages = [_message(one, channel, now) for one in body.messages]
+            ids = [one.id or call.new_id("message", at) for at, one in enumerate(body.messages)]
+            messages = [_message(one, own, channel, now) for own, one in zip(ids, body.messages, strict=True)]
             after = lease.keep.working.append(session_id, *messages)
             return _answer(after, may_read=call.may(lease, "read"), status=201)
 
@@ -185,9 +185,9 @@ def let_go(session_id: str, call: Caller) -> Response:
     return call.once(do)
 
 
-def _message(said: Said, channel: str, now: datetime) -> Message:
+def _message(said: Said, own_id: str, channel: str, now: datetime) -> Message:
     given = said.model_dump(exclude={"id", "at"})
-    return Message(id=said.id or secrets.token_hex(8), channel=channel, at=said.at or now, **given)
+    return Message(id=own_id, channel=channel, at=said.at or now, **given)
 
 
 def _answer(memory: WorkingMemory, *, may_read: bool, status: int = 200) -> Response:

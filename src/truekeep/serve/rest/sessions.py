@@ -97,11 +97,11 @@ def observe(session_id: str, body: Observed, call: Caller) -> Response:
 
     def do() -> Response:
         given: dict[str, Any] = body.model_dump(exclude={"text"}, exclude_none=True)
-        with call.lease("write", session=session_id) as lease:
+        with call.lease("write", session=session_id, noted=True) as lease:
             lease.handle.observe(body.text, **given)
         return JSONResponse({"status": "ok"}, 201)
 
-    return call.once(do)
+    return call.once(do, lambda _: JSONResponse({"status": "ok"}, 201))
 
 
 @router.post("/sessions/{session_id}/extract", response_model=Extracted)

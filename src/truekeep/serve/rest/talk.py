@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -183,7 +182,7 @@ def take_in(lease: Lease, call: Call, session_id: str, body: WorkingIn, budget: 
     session_name(session_id)
     before = lease.keep.working.get(session_id)
     known = attributes(before)
-    fresh = [one for one in _identified(body.memories) if one.id not in dict(known.memories)]
+    fresh = [one for one in _identified(body.memories, call) if one.id not in dict(known.memories)]
     messages = _messages(lease, call, body, before)
     verdicts = remembered(lease, call, [_in_session(one) for one in fresh]) if fresh else []
     if any(verdict.decision is Decision.REJECT for verdict in verdicts):
@@ -211,8 +210,10 @@ def take_in(lease: Lease, call: Call, session_id: str, body: WorkingIn, budget: 
     return verdicts
 
 
-def _identified(memories: list[NewMemory]) -> list[NewMemory]:
-    return [one if one.id else one.model_copy(update={"id": secrets.token_hex(8)}) for one in memories]
+def _identified(memories: list[NewMemory], call: Call) -> list[NewMemory]:
+    return [
+        one if one.id else one.model_copy(update={"id": call.new_id("memory", at)}) for at, one in enumerate(memories)
+    ]
 
 
 def _in_session(memory: NewMemory) -> NewMemory:
@@ -225,13 +226,13 @@ def _messages(lease: Lease, call: Call, body: WorkingIn, before: WorkingMemory |
     now = datetime.now(UTC)
     return [
         Message(
-            id=one.id or secrets.token_hex(8),
+            id=one.id or call.new_id("message", at),
             channel=channel_of(lease, call, one.role),
             text=one.content,
             at=one.created_at or now,
             role=one.role,
         )
-        for one in body.messages
+        for at, one in enumerate(body.messages)
         if (one.id, one.content) not in held
     ]
 
