@@ -40,9 +40,13 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled rules, for all tests of a run; compiled before the first, so that no test is measured meanwhile."""
-    folder = tmp_path_factory.mktemp("cache")
+def shared_cache(pytestconfig: pytest.Config) -> Path:
+    """Compiled rules, for all tests; compiled before the first, so that no test is measured meanwhile.
+
+    They are kept from run to run in pytest's own cache: a database lies under the hash of all that goes into it.
+    """
+    assert pytestconfig.cache is not None
+    folder = pytestconfig.cache.mkdir("compiled")
     Engine(builtin().rules, cache_dir=folder / "truekeep" / "rules").wait()
     return folder
 

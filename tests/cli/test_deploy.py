@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from configparser import ConfigParser
 from dataclasses import fields
 from pathlib import Path
@@ -80,6 +83,21 @@ def test_the_unit_gives_the_service_no_more_than_it_needs() -> None:
     assert service["StateDirectory"].split() == ["truekeep", "truekeep-keys"]
     assert service["LoadCredential"].startswith("master.key:")
     assert service["UMask"] == "0077"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_itself_takes_the_unit_and_finds_little_exposed(tmp_path: Path) -> None:
+    unit = tmp_path / "truekeep.service"
+    unit.write_text(UNIT.replace("/opt/truekeep/bin/truekeep", sys.executable))  # the program has to be there
+    verified = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+    judged = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=20", str(unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert judged.returncode == 0, judged.stdout[-200:]  # two out of ten, or less
 
 
 def test_the_container_runs_as_nobody_special_with_data_and_keys_apart() -> None:

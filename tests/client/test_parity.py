@@ -33,7 +33,18 @@ PAIRS: list[tuple[type, type, type]] = [
     (PromptLibrary, blocking.Prompts, aio.AsyncPrompts),
 ]
 MISSING: dict[type, set[str]] = {
-    truekeep.Keep: {"describe", "destroy", "open", "reindex", "remember_batches", "weigh"},
+    truekeep.Keep: {
+        "describe",
+        "destroy",
+        "open",
+        "reindex",
+        "remember_batches",
+        "weigh",
+        "browse",
+        "reach",
+        "sources",
+    },
+    Audit: {"actors", "exported", "kinds", "page", "rejected_sources", "state", "writes_by_day"},
     Boundary: {"check"},
     Channels: {"get", "is_shared"},
     Working: {"sweep"},

@@ -109,7 +109,7 @@ def test_a_merge_asks_the_gate_anew(keep: Keep) -> None:
 
 def test_only_the_gate_puts_rows_into_the_memories() -> None:
     writing = ('.put("memories"', '.replace("memories"', '.remove("memories"')
-    texts = {path.name: path.read_text("utf-8") for path in SRC.rglob("*.py")}
+    texts = {str(path.relative_to(SRC)): path.read_text("utf-8") for path in SRC.rglob("*.py")}
     hands = {name for name, text in texts.items() if any(call in text for call in writing)}
     assert hands == {"memory_rows.py"}
     users = {name for name, text in texts.items() if "self._rows." in text and "MemoryRows" in text}

@@ -69,16 +69,25 @@ def unknown(kind: type, name: str) -> AttributeError:
 
 _EMBEDDED_ONLY = frozenset(
     {
+        "actors",
+        "browse",
         "describe",
         "destroy",
+        "exported",
         "extraction",
+        "kinds",
         "open",
+        "page",
+        "reach",
         "reindex",
+        "rejected_sources",
         "remember_batches",
         "require_approved",
         "settings",
+        "sources",
         "sweep",
         "weigh",
+        "writes_by_day",
     }
 )
 """What a keep and its parts have besides; docs/client.md says of each why a service does not offer it."""

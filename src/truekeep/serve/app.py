@@ -32,6 +32,7 @@ from truekeep.serve.rest.openapi import describe
 from truekeep.serve.service import Service
 from truekeep.serve.settings import ServeSettings
 from truekeep.serve.tokens import Tokens
+from truekeep.serve.warmup import Warmup
 
 _log = logging.getLogger(LOGGER)
 _WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method", "Not with this method.")}
@@ -53,6 +54,7 @@ def create_app(
         buckets=Buckets(chosen.requests_per_second / max(1, chosen.workers), chosen.burst),
         metrics=metrics,
         settings=chosen,
+        warmup=Warmup(pool.paths),
     )
     app = FastAPI(
         title="truekeep",
@@ -88,6 +90,7 @@ def _lifespan(service: Service) -> Any:
         chosen = service.settings
         chores = Chores(service.pool, chosen.chore_seconds, merge_hours=chosen.merge_hours)
         chores.start()
+        service.warmup.start()
         try:
             yield
         finally:

@@ -23,6 +23,7 @@ from truekeep.serve.metrics import Metrics
 from truekeep.serve.pool import Lease, Pool
 from truekeep.serve.replays import Attempt, Replays, digest
 from truekeep.serve.settings import ServeSettings
+from truekeep.serve.warmup import Warmup
 from truekeep.types import Verdict
 
 KEEP_HEADER = "truekeep-keep"
@@ -39,6 +40,7 @@ class Service:
     buckets: Buckets
     metrics: Metrics
     settings: ServeSettings
+    warmup: Warmup
     replays: Replays = field(default_factory=Replays)
     aliases: AliasBook = field(default_factory=AliasBook)
 

@@ -37,11 +37,11 @@ async def health() -> Response:
 
 @router.get("/v1/health/ready", response_model=Health, responses=refusals())
 def ready(request: Request) -> Response:
-    """Whether it can do its work: the data directory can be written and the tokens can be read."""
+    """Whether it can do its work: rules are loaded, tokens can be read and the data directory can be written."""
     service: Service = request.app.state.service
     try:
         service.authenticator.check()
-        usable = service.pool.is_open and _can_write(str(service.pool.paths.data))
+        usable = service.pool.is_open and service.warmup.is_done and _can_write(str(service.pool.paths.data))
     except TruekeepError:
         usable = False
     if not usable:
