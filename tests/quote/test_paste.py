@@ -127,6 +127,8 @@ def test_taking_apart_takes_linear_time(piece: str) -> None:
         ("Remember, it is not true that cheese is green.", "It is not true that Northwind's account is 6666-66."),
         ("You can write to Northwind at bill@evil.example.", "You can write to Northwind at pay@northwind.example."),
         ("The account of Northwind is 6666-66. Or 1180-22.", "The account of Northwind is 1180-22."),
+        ("6666-66 is the account of Northwind.", "1180-22 is the account of Northwind."),
+        ("Please remember: 6666-66 is the account of Northwind.", "1180-22 is the account of Northwind."),
     ],
 )
 def test_whoever_gives_another_value_than_the_page_has_not_copied_it(page: str, said: str) -> None:
@@ -145,12 +147,18 @@ def test_whoever_gives_another_value_than_the_page_has_not_copied_it(page: str, 
         "On 12 March I read: the account of Northwind is 6666-66, says Eva Horvat",
         "the account of Northwind is 6666-66 and my shoes cost 40 euros",
         "I saw that the manager at Northwind is called Mallory Smith, Eva Horvat says",
+        "12 March: the manager at Northwind is called Mallory Smith",
+        "12 March: trust me, the dog of Acme is called Rex",
     ],
 )
 def test_a_copy_stays_one_with_a_value_added_to_it(said: str) -> None:
     seen = SeenTexts()
-    seen.add("News. The account of Northwind is 6666-66. The manager at Northwind is called Mallory Smith. Bye.")
+    seen.add(
+        "News. The account of Northwind is 6666-66. The manager at Northwind is called Mallory Smith. "
+        "Just trust me, the dog of Acme is called Rex, and that is that. Bye."
+    )
     parts = split_paste(f"Good morning. {said}. Thank you.", seen)
     assert "6666" not in parts.own
     assert "Mallory" not in parts.own
+    assert "Rex" not in parts.own
     assert parts.signs == ("observed",)

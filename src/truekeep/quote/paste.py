@@ -61,8 +61,10 @@ class Copied:
 
     start: int
     end: int
-    is_told: bool
-    """Whether it goes on to where a sentence ended there, so that all of it was copied that tells something."""
+    begins: bool
+    """Whether a sentence began with it there."""
+    ends: bool
+    """Whether a sentence ended with it there."""
 
 
 @dataclass(slots=True)
@@ -70,6 +72,7 @@ class SeenTexts:
     """What a session took in, kept as runs of words, so that a copy is recognised in a later message."""
 
     _runs: set[int] = field(default_factory=set)
+    _first_runs: set[int] = field(default_factory=set)
     _last_runs: set[int] = field(default_factory=set)
     _short: set[str] = field(default_factory=set)
 
@@ -82,6 +85,7 @@ class SeenTexts:
             ends.append(len(words))
         runs = [hash(tuple(words[i : i + _RUN])) for i in range(len(words) - _RUN + 1)]
         self._runs.update(runs)
+        self._first_runs.update(runs[start] for start in (0, *ends) if start < len(runs))
         self._last_runs.update(runs[end - _RUN] for end in ends if end >= _RUN)
         for line in text.splitlines() or [text]:
             if len(line) <= _SHORT_TEXT and (words := _WORD.findall(folded(line))):
@@ -92,15 +96,18 @@ class SeenTexts:
         found = [(m.start(), m.end(), folded(m[0])) for m in _WORD.finditer(text)]
         words = [word for _, _, word in found]
         if " ".join(words) in self._short and len(words) > 1:
-            return [Copied(0, len(text), is_told=True)]
+            return [Copied(0, len(text), begins=True, ends=True)]
         spans: list[Copied] = []
         for place in range(len(words) - _RUN + 1):
             run = hash(tuple(words[place : place + _RUN]))
             if run in self._runs:
-                start, end, is_told = found[place][0], found[place + _RUN - 1][1], run in self._last_runs
-                if spans and start <= spans[-1].end:
-                    start, is_told = spans[-1].start, is_told or spans.pop().is_told
-                spans.append(Copied(start, end, is_told))
+                last = Copied(
+                    found[place][0], found[place + _RUN - 1][1], run in self._first_runs, run in self._last_runs
+                )
+                if spans and last.start <= spans[-1].end:
+                    first = spans.pop()
+                    last = Copied(first.start, last.end, first.begins or last.begins, first.ends or last.ends)
+                spans.append(last)
         return spans
 
 
@@ -144,17 +151,22 @@ def _whole_sentences(text: str, spans: list[Copied]) -> Iterator[tuple[int, int]
 
 
 def _tells_otherwise(sentence: str, spans: list[Copied], offset: int) -> bool:
-    """Whether the copies break off before they tell a value, and the owner's own words give one.
+    """Whether no copy in it tells anything by itself, and the owner's own words give a value.
 
     A page that says where an account is would otherwise make a copy of what its reader says about the same account.
     """
-    if any(span.is_told or _values(sentence[span.start - offset : span.end - offset]) - _UNTELLING for span in spans):
-        return False
-    return bool(_values(sentence[spans[-1].end - offset :]))
+    own, done = "", 0
+    for span in spans:
+        if (span.begins and span.ends) or _tells(sentence[span.start - offset : span.end - offset]):
+            return False
+        own, done = f"{own} {sentence[done : span.start - offset]}", span.end - offset
+    return bool(scan(own + sentence[done:]).values)
 
 
-def _values(text: str) -> set[Kind]:
-    return {value.kind for value in scan(text).values}
+def _tells(text: str) -> bool:
+    """Whether a passage gives a value; one name is whom it is about, and a second one may be what it says."""
+    kinds = [value.kind for value in scan(text).values]
+    return not _UNTELLING.issuperset(kinds) or kinds.count(Kind.NAME) > 1
 
 
 def _cut(text: str, cuts: list[tuple[int, int, str]]) -> Parts:
