@@ -8,6 +8,8 @@ from truekeep.rules.warmup import WORTH_PREPARING, WarmingPrefilter
 
 
 class Counted:
+    far = ()
+
     def __init__(self, name: str) -> None:
         self.name = name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,7 @@ from truekeep.rules.warmup import WarmingPrefilter
 __all__ = ["Engine", "Limits", "Match", "Scan"]
 
 _FEW_PATTERNS = 8
+_FEW_FAR = 64
 
 
 class Engine:
@@ -43,11 +45,27 @@ class Engine:
         self.spans = spans
         self.plan: Plan = make_plan(rules, lane)
         self._patterns: dict[int, Pattern] = {}
+        self._cache_dir = cache_dir
         self._prefilter = self._make_prefilter(prefilter, cache_dir)
 
     def candidates(self, text: str) -> Collection[int]:
         """The numbers of the patterns that could match ``text``: too many perhaps, never too few."""
         return self._prefilter.candidates(text)
+
+    def far_candidates(self, text: str) -> Collection[int]:
+        """Those of the patterns that have to see all of ``text`` that could match it."""
+        far = self._prefilter.far
+        if len(far) > _FEW_FAR:
+            return set(far).intersection(self._prefilter.candidates(text))
+        return [far[index] for index in self._far_prefilter.candidates(text)]
+
+    @cached_property
+    def _far_prefilter(self) -> Prefilter:
+        """One for the few far patterns alone: a long text has been read for all others already."""
+        specs = [self.plan.specs[number] for number in self._prefilter.far]
+        if self._prefilter.name == vectorscan.VectorscanPrefilter.name:
+            return vectorscan.VectorscanPrefilter(specs, self._cache_dir)
+        return PortablePrefilter(dict(enumerate(map(compile_spec, specs))))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from truekeep.rules.context import code_mask, is_in_path, speaks
 from truekeep.rules.events import Event
 from truekeep.rules.model import Condition, Rule
-from truekeep.rules.pattern import Pattern, Undecided, compile_spec
+from truekeep.rules.passages import Passage, passages, places
+from truekeep.rules.pattern import Undecided, compile_spec
 from truekeep.rules.plan import Use, skill_quorum
 from truekeep.rules.redact import excerpt
 from truekeep.rules.result import Match, Scan
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.003
 _TOTAL_PATIENCE = 0.010
-_EARLIER = 8
+_PATIENT_OVER = 4_000
 _METRICS: dict[str, Callable[[float, float], bool]] = {
     "gt": operator.gt,
     "lt": operator.lt,
@@ -37,10 +38,11 @@ _METRICS: dict[str, Callable[[float, float], bool]] = {
 
 
 class _Look(NamedTuple):
-    """A pattern that may match one view of one text, and the conditions it would serve."""
+    """A pattern that may match in one passage of one view of a text, and the conditions it would serve."""
 
     text: str
     view: View
+    passage: Passage
     number: int
     uses: Sequence[Use]
 
@@ -60,6 +62,7 @@ class Evaluation:
     def run(self) -> Scan:
         """What the rules say about the event, worst first."""
         texts = self._texts()
+        self._patience *= 1 + sum(map(len, texts)) // _PATIENT_OVER
         if sum(map(len, texts)) > self._engine.limits.characters:
             return Scan((), f"text is longer than {self._engine.limits.characters:,} characters")
         looks = [look for text, fields in texts.items() for look in self._looks(text, fields)]
@@ -74,16 +77,29 @@ class Evaluation:
         uses = self._plan.uses[self._event.kind]
         if _outgrows(text):
             self._overrun = "text grows beyond the limit when it is decoded"
+        if not views(text).complete:
+            # Decoys must not use up what is read: whoever hides more than that is not taken for clean.
+            self._overrun = "text can be read in more ways than are tried"
         for view in readings(text):
             if len(view.text) > self._engine.limits.characters:
                 self._overrun = "text grows beyond the limit when it is decoded"
                 continue
-            # Characters beyond ASCII share bytes in the prefilter; the strings a pattern needs tell them apart again.
-            lowered = None if view.text.isascii() else view.text.lower()
-            for number in self._engine.candidates(view.text):
+            for passage, number in self._candidates(view.text):
                 wanted = [use for use in uses.get(number, ()) if use.condition.field in fields]
-                if wanted and not (lowered is not None and self._lacks(number, lowered)):
-                    yield _Look(text, view, number, wanted)
+                if wanted and not self._lacks(number, passage):
+                    yield _Look(text, view, passage, number, wanted)
+
+    def _candidates(self, text: str) -> Iterator[tuple[Passage, int]]:
+        """Where to look for which pattern: a long text passage by passage, as few patterns look further than that."""
+        parts = passages(text)
+        for part in parts:
+            for number in self._engine.candidates(part.text):
+                if len(parts) == 1 or not self._engine.pattern(number).is_far:
+                    yield part, number
+        if len(parts) > 1:
+            whole = Passage(text)
+            for number in self._engine.far_candidates(text):
+                yield whole, number
 
     def _settle(self, looks: Sequence[_Look]) -> None:
         """Confirm what can make a rule fire, and exceptions only for rules that would fire without them."""
@@ -125,27 +141,32 @@ class Evaluation:
         wanted = [use for use in uses if use.condition.name not in self._hits.get(use.rule, ())]
         if not wanted:
             return
-        span = self._confirm(look.number, look.view)
+        span = self._confirm(look.number, look.passage)
         if span is None or self._excused(look.number, look.text, look.view, span):
             return
         for use in wanted:
             self._note(use.rule, use.condition, look.number, look.text, look.view, span)
 
-    def _lacks(self, number: int, lowered: str) -> bool:
+    def _lacks(self, number: int, passage: Passage) -> bool:
+        """Characters beyond ASCII share bytes in the prefilter; the strings a pattern needs tell them apart again."""
+        if passage.text.isascii():
+            return False
         strings = self._engine.pattern(number).literals
+        lowered = passage.text.lower() if strings else ""
         return bool(strings) and not any(string in lowered for string in strings)
 
-    def _confirm(self, number: int, view: View) -> tuple[int, int] | None:
+    def _confirm(self, number: int, passage: Passage) -> tuple[int, int] | None:
         limit = self._engine.limits.seconds
         if self._spent > limit:
             self._overrun = f"scan took longer than {limit:g} seconds"
             return None
         pattern = self._engine.pattern(number)
-        pattern.prepare(view.text)
+        pattern.prepare(passage.text)
         # This thread's own time: a busy machine must not turn an honest text into an unfinished scan.
         began = time.thread_time()
         try:
-            return pattern.find(view.text, min(_PATIENCE, self._patience), longest=self._engine.spans)
+            patience = _PATIENCE * (1 + len(passage.text) // _PATIENT_OVER)
+            return passage.find(pattern, min(patience, self._patience), longest=self._engine.spans)
         except Undecided:
             self._overrun = "a pattern with a back-reference could not be decided in time"
             return None
@@ -165,11 +186,11 @@ class Evaluation:
             return False
         pattern = self._engine.pattern(number)
         where = view.raw_span(*span)
-        if pattern.unexcused is not None and any(True for _ in _places(pattern.unexcused, text, where)):
+        if pattern.unexcused is not None and any(True for _ in places(pattern.unexcused, text, where)):
             return True
         # Views take identifiers apart; in a path or file name that makes words of what were none.
         return pattern.wordless is not None and any(
-            is_in_path(text, place) for place in _places(pattern.wordless, text, where)
+            is_in_path(text, place) for place in places(pattern.wordless, text, where)
         )
 
     def _note(self, rule: int, condition: Condition, number: int, text: str, view: View, span: tuple[int, int]) -> None:
@@ -247,15 +268,6 @@ def readings(text: str) -> Iterator[View]:
     other = respelled(found[0])
     if other is not None:
         yield other
-
-
-def _places(pattern: Pattern, text: str, where: tuple[int, int]) -> Iterator[int]:
-    """Where in ``text`` matches of ``pattern`` over ``where`` start; of those that start before it, the nearest."""
-    low, high = where
-    starts = pattern.starts(text)
-    yield from (place for place in range(low, high) if starts[place])
-    earlier = [place for place in range(low) if starts[place]][-_EARLIER:]
-    yield from (place for place in earlier if pattern.end_from(text, place) > low)
 
 
 def _outgrows(text: str) -> bool:

@@ -19,6 +19,10 @@ class Prefilter(Protocol):
     def name(self) -> str:
         """What it is called."""
 
+    @property
+    def far(self) -> Sequence[int]:
+        """The numbers of the patterns that have to see a whole text, however long it is."""
+
     def candidates(self, text: str) -> Collection[int]:
         """The numbers of the patterns that could match ``text``."""
 
@@ -46,6 +50,7 @@ class PortablePrefilter:
             else:
                 wanted.extend((string, number) for string in strings)
         self._index = _filed(wanted)
+        self.far = tuple(number for number, pattern in patterns.items() if pattern.is_far)
 
     def candidates(self, text: str) -> Collection[int]:
         """The numbers of the patterns that could match ``text``."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import ascii_lowercase, ascii_uppercase
 
 from truekeep.text import View
-from truekeep.text.view import Edit, rewrite
+from truekeep.text.view import Edit, excerpt
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'"}
 _CONTRACTIONS = {
@@ -20,7 +21,6 @@ _CONTRACTIONS = {
     "i will": "i'll", "you will": "you'll",
 }  # fmt: skip
 _SIGNS = ("\\", "$", '["', "['", "=")
-_PHRASES = (*(f"{phrase} " for phrase in _CONTRACTIONS), "s that ")
 # Every branch begins with a character or word that honest prose seldom has in that place.
 _SPELLING = re.compile(
     r"""\\(?P<escape>[ntr"'])
@@ -28,23 +28,56 @@ _SPELLING = re.compile(
       | (?P<home>\$HOME\b|\$\{HOME\})
       | (?P<open>\$\([ \t]{1,50})
       | (?<=[\s"'])on[a-z]{3,20}=(?P<bare>[^\s"'>=][^\s>]{0,300})
-      | (?P<filler>(?<=[a-z]s)[ ]that(?=[ ][a-z]))
-      | \b(?P<short>(?:do|does|did|is|are)[ ]not|cannot|(?:s?he|it)[ ]is|you[ ](?:are|will)|I[ ](?:am|will))\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_FILLER = "s that "
+_LETTERS = frozenset(ascii_lowercase)
+_SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def respelled(view: View) -> View | None:
     """``view`` with everything spelled the usual way, or ``None`` if it already is."""
-    lowered = view.text.lower()
-    if not any(sign in lowered for sign in _SIGNS) and not any(phrase in lowered for phrase in _PHRASES):
-        return None
-    edits = list(_edits(view.text))
-    return rewrite(view, "respelled", edits) if edits else None
+    text = view.text
+    edits = list(_notation(text)) if any(sign in text for sign in _SIGNS) else []
+    edits += _wording(text.translate(_SMALL))
+    return excerpt(view, "respelled", _apart(edits)) if edits else None
 
 
-def _edits(text: str) -> Iterator[Edit]:
+def _apart(edits: list[Edit]) -> Iterator[Edit]:
+    """The edits in order, without those that begin inside another."""
+    done = 0
+    for edit in sorted(edits):
+        if edit[0] >= done:
+            done = edit[1]
+            yield edit
+
+
+def _wording(lowered: str) -> Iterator[Edit]:
+    """Found string by string, which is quicker than one expression for all of them."""
+    for phrase, short in _CONTRACTIONS.items():
+        for place in _places(lowered, phrase):
+            end = place + len(phrase)
+            if not _is_word(lowered[place - 1 : place]) and not _is_word(lowered[end : end + 1]):
+                yield place, end, short
+    for place in _places(lowered, _FILLER):
+        end = place + len(_FILLER)
+        if lowered[place - 1 : place] in _LETTERS and lowered[end : end + 1] in _LETTERS:
+            yield place + 1, end - 1, ""
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    place = text.find(part)
+    while place >= 0:
+        yield place
+        place = text.find(part, place + 1)
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+def _notation(text: str) -> Iterator[Edit]:
     for match in _SPELLING.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
@@ -56,9 +89,5 @@ def _edits(text: str) -> Iterator[Edit]:
             yield start, end, "~"
         elif kind == "open":
             yield start, end, "$("
-        elif kind == "bare":
-            yield match.start("bare"), end, f'"{match["bare"]}"'
-        elif kind == "filler":
-            yield start, end, ""
         else:
-            yield start, end, _CONTRACTIONS[match["short"].lower()]
+            yield match.start("bare"), end, f'"{match["bare"]}"'

@@ -22,8 +22,9 @@ from truekeep.rules.pattern.measure import can_be_empty
 from truekeep.rules.pattern.syntax import Group, Look, Node
 from truekeep.rules.pattern.syntax import Sequence as Row
 
-_FORMAT = b"truekeep prefilter 5\n"
-Compiled = tuple[Any, list[int]]
+_FORMAT = b"truekeep prefilter 6\n"
+Compiled = tuple[Any, list[int], list[int]]
+"""The database, the patterns it cannot hold, and those that have to see a whole text."""
 
 
 class VectorscanPrefilter:
@@ -32,7 +33,7 @@ class VectorscanPrefilter:
     name = "hyperscan"
 
     def __init__(self, specs: Sequence[PatternSpec], cache_dir: Path | None, stored: Compiled | None = None) -> None:
-        self._database, self._always = stored or _cached(specs, cache_dir)
+        self._database, self._always, self.far = stored or _cached(specs, cache_dir)
         self._local = threading.local()
 
     @classmethod
@@ -122,12 +123,13 @@ def _compile(specs: Sequence[PatternSpec]) -> Compiled:
             always.append(number)
         else:
             ready.append((number, text.encode("latin-1")))
+    far = [number for number, spec in enumerate(specs) if compile_spec(spec).is_far]
     try:
-        return (_database(ready) if ready else None), always
+        return (_database(ready) if ready else None), always, far
     except _errors():
         refused = _refused(ready)
         usable = [item for item in ready if item[0] not in refused]
-        return (_database(usable) if usable else None), sorted({*always, *refused})
+        return (_database(usable) if usable else None), sorted({*always, *refused}), far
 
 
 def _errors() -> type[Exception]:
@@ -175,7 +177,8 @@ def _read(file: Path) -> Compiled | None:
         if hashlib.sha256(header + payload).hexdigest().encode() != checksum:
             return None
         database = hyperscan.loadb(payload, hyperscan.HS_MODE_BLOCK) if payload else None
-        return database, list(json.loads(header)["always"])
+        kept = json.loads(header)
+        return database, list(kept["always"]), list(kept["far"])
     except (OSError, ValueError, KeyError, hyperscan.HyperscanError):
         return None
 
@@ -192,9 +195,9 @@ def _write(file: Path, compiled: Compiled) -> None:
 
     import hyperscan  # noqa: PLC0415  # optional on some platforms
 
-    database, always = compiled
+    database, always, far = compiled
     payload = hyperscan.dumpb(database) if database is not None else b""
-    header = json.dumps({"always": always}).encode() + b"\n"
+    header = json.dumps({"always": always, "far": far}).encode() + b"\n"
     checksum = hashlib.sha256(header + payload).hexdigest().encode() + b"\n"
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

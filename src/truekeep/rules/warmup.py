@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from truekeep.rules.prefilter import Prefilter
 
@@ -25,6 +25,11 @@ class WarmingPrefilter:
     def name(self) -> str:
         """The prefilter in use at this moment."""
         return self._current.name
+
+    @property
+    def far(self) -> Sequence[int]:
+        """The numbers of the patterns that have to see a whole text, however long it is."""
+        return self._current.far
 
     def candidates(self, text: str) -> Collection[int]:
         """The numbers of the patterns that could match ``text``."""

@@ -10,7 +10,7 @@ from typing import Any
 from truekeep.rules.model import PatternSpec
 from truekeep.rules.pattern import emit, literals
 from truekeep.rules.pattern.linear import LinearMatcher
-from truekeep.rules.pattern.measure import check_size, is_empty_everywhere
+from truekeep.rules.pattern.measure import check_size, is_empty_everywhere, reach
 from truekeep.rules.pattern.parser import parse_pattern
 from truekeep.rules.pattern.relax import relaxed
 from truekeep.rules.pattern.syntax import (
@@ -25,7 +25,11 @@ from truekeep.rules.pattern.syntax import (
     Sequence,
 )
 
-__all__ = ["Pattern", "PatternError", "Undecided", "compile_spec"]
+__all__ = ["FARTHEST", "Pattern", "PatternError", "Undecided", "compile_spec"]
+
+
+FARTHEST = 600
+"""Characters that decide about a match of a pattern that is not far."""
 
 
 class Undecided(Exception):  # an answer, not a programming error
@@ -48,22 +52,30 @@ class Pattern:
         return is_empty_everywhere(self.node)
 
     @functools.cached_property
+    def is_far(self) -> bool:
+        """Whether more than a passage of a text may have to be looked at to decide about one match."""
+        return reach(self.node) > FARTHEST
+
+    @functools.cached_property
     def literals(self) -> frozenset[str]:
         """Lower-case strings one of which is in every match; empty if none are known."""
         return literals.required(self.node)
 
-    def find(self, text: str, patience: float = 0.002, *, longest: bool = True) -> tuple[int, int] | None:
+    def find(
+        self, text: str, patience: float = 0.002, *, longest: bool = True, first: int = 0
+    ) -> tuple[int, int] | None:
         """The leftmost match, the longest from its start (unless that is not asked for), or ``None``.
 
-        A backtracking matcher looks first. When it takes longer than ``patience`` seconds the linear one
-        takes over: the clock decides who answers, never what the answer is.
+        With ``first`` the leftmost of those that start there or later. A backtracking matcher looks first; when it
+        takes longer than ``patience`` seconds the linear one takes over: the clock decides who
+        answers, never what the answer is.
         """
         try:
-            start = self._quick_start(text, patience)
+            start = self._quick_start(text, patience, first)
         except TimeoutError:
-            if self.has_references and self._linear.leftmost(text) is not None:
+            if self.has_references and self._linear.leftmost(text, first) is not None:
                 raise Undecided from None
-            start = None if self.has_references else self._linear.leftmost(text)
+            start = None if self.has_references else self._linear.leftmost(text, first)
         if start is None:
             return None
         return start, self.end_from(text, start) if longest else start
@@ -95,11 +107,11 @@ class Pattern:
         if narrow not in self._quick:
             self._quick[narrow] = _quick(self.node, self.has_references, narrow)
 
-    def _quick_start(self, text: str, patience: float) -> int | None:
+    def _quick_start(self, text: str, patience: float, first: int) -> int | None:
         if patience <= 0:
             raise TimeoutError
         self.prepare(text)
-        found = self._quick[text.isascii()].search(text, timeout=patience)
+        found = self._quick[text.isascii()].search(text, first, timeout=patience)
         return None if found is None else int(found.start())
 
     def end_from(self, text: str, start: int) -> int:

@@ -7,6 +7,7 @@ the prefilter may therefore let a text through that it need not, never the other
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
@@ -53,6 +54,7 @@ class _Table(dict[int, str]):
         return value
 
 
+_BEYOND = re.compile(r"[^\x00-\x7f]+")
 _TABLE = _Table({code: chr(code) for code in range(128)})
 
 
@@ -62,4 +64,5 @@ def to_bytes(text: str) -> bytes:
         return text.encode("ascii")
     if len(_TABLE) > 50_000:
         _TABLE.clear()
-    return text.translate(_TABLE).encode("latin-1")
+    # Most of a text is ASCII: only the rest is looked up, character by character.
+    return _BEYOND.sub(lambda run: run[0].translate(_TABLE), text).encode("latin-1")

@@ -27,10 +27,10 @@ class LinearMatcher:
         self._groups = groups
         self._built: dict[tuple[int, bool], Automaton] = {}
 
-    def leftmost(self, text: str) -> int | None:
-        """The first place where a match starts, or ``None``."""
-        accepted = self._sweep(self._node, text, backward=True)
-        return accepted.find(1) if 1 in accepted else None
+    def leftmost(self, text: str, first: int = 0) -> int | None:
+        """The first place, ``first`` or later, where a match starts, or ``None``."""
+        place = self._sweep(self._node, text, backward=True).find(1, first)
+        return place if place >= 0 else None
 
     def starts(self, text: str) -> bytearray:
         """For every place of ``text``, 1 if a match starts there."""

@@ -1,6 +1,8 @@
-"""Sizes of a pattern, worked out from its tree alone: can it be empty, how many states does it need."""
+"""Sizes of a pattern, worked out from its tree alone: can it be empty, how far does it look, how many states."""
 
 from __future__ import annotations
+
+import math
 
 from truekeep.rules.pattern.automaton import MAX_STATES
 from truekeep.rules.pattern.syntax import (
@@ -65,6 +67,23 @@ def needs_beyond_ascii(node: Node) -> bool:
             return needs_beyond_ascii(node.part)
         case _:
             return False
+
+
+def reach(node: Node) -> float:
+    """How many characters decide about one match, look-arounds and word edges included; infinite without a bound."""
+    match node:
+        case Sequence():
+            return sum(map(reach, node.parts))
+        case Choice():
+            return max(map(reach, node.options), default=0)
+        case Repeat():
+            return math.inf if node.most == INFINITY else node.most * reach(node.part)
+        case Group() | Look():
+            return reach(node.part)
+        case BackReference():
+            return math.inf
+        case _:
+            return 1
 
 
 def states(node: Node) -> int:
