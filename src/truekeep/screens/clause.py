@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from truekeep.screens.lexicon import Hit, Token, plain
+from truekeep.screens.lexicon import Hit, Tokens, plain
 from truekeep.text.lexicon import load
 
 _INFLECTED = frozenset({"sk", "cs", "pl", "ru", "uk"})
@@ -38,10 +38,10 @@ def _syntax() -> _Syntax:
 class Told:
     """Decides for the words of one sentence whether they command."""
 
-    def __init__(self, language: str, hits: list[Hit], found: list[Token]) -> None:
+    def __init__(self, language: str, hits: list[Hit], found: Tokens) -> None:
         self.language = language
         self.syntax = _syntax()
-        self.found = found
+        self.words = found.words
         self.own = {hit.at for hit in hits if hit.category in {"self", "others"} and hit.at >= 0}
         self.opened = {
             hit.after for hit in hits if hit.category in {"standing", "condition"} and hit.after - hit.at > 1
@@ -82,7 +82,7 @@ class Told:
         code = [hit for hit in hits if hit.category == "code"]
         modal = [hit for hit in hits if hit.category == "must"] if code else []
         return any(0 <= must.start - hit.end <= 24 for hit in code for must in modal) or any(
-            not self.syntax.writes_code.isdisjoint(token.text for token in self.found[max(0, hit.at - 4) : hit.at])
+            not self.syntax.writes_code.isdisjoint(self.words[max(0, hit.at - 4) : hit.at])
             or self._word(hit.after) in self.syntax.relatives
             or self._word(hit.after + 1) in self.syntax.relatives
             for hit in code
@@ -154,7 +154,7 @@ class Told:
         )
 
     def _word(self, index: int) -> str:
-        return self.found[index].text if 0 <= index < len(self.found) else ""
+        return self.words[index] if 0 <= index < len(self.words) else ""
 
     def _inflected(self, index: int) -> bool:
         """Imperative forms command unless the clause has a subject of its own."""

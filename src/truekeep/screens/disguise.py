@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from truekeep.screens.base import Screened
 from truekeep.text import View
@@ -13,6 +14,7 @@ from truekeep.types import Finding, Severity, Threat
 
 SCREEN = "disguise"
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_ASCII_WORD = re.compile(r"[a-z]{2,}")
 # Nobody notes down facts in these; four known words in a row of letters are no coincidence.
 _ENCODED = frozenset({"base64", "base32", "hex", "binary", "codes", "morse", "rot13", "shifted", "reversed", "tags"})
 _RESPELLED = frozenset({"leet", "folded", "parted", "mirrored", "escapes", "percent", "joined"})
@@ -24,12 +26,21 @@ _TELLING_NEEDED_JOINED = 3
 
 def _revealed(raw: View, view: View) -> set[str]:
     """Known words that only this reading shows."""
-    shown = {word.lower() for word in _WORD.findall(view.text)} & words().known
-    if not shown:
-        return shown
+    shown = words().known.intersection(_words_of(view.text))
+    return set(shown - _plain_words(raw.text)) if shown else set()
+
+
+def _words_of(text: str) -> list[str]:
+    lower = text.lower()
+    return (_ASCII_WORD if lower.isascii() else _WORD).findall(lower)
+
+
+@lru_cache(maxsize=4)
+def _plain_words(text: str) -> frozenset[str]:
+    """The words of the raw text; asked for once for each of its readings."""
     # An accent that belongs to its letter is spelling; a mark that composes with nothing splits the word.
-    composed = unicodedata.normalize("NFC", raw.text[:_LONGEST])
-    return shown - {strip_marks(word).lower() for word in _WORD.findall(composed)}
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text[:_LONGEST])
+    return frozenset(map(strip_marks, set(_words_of(composed))))
 
 
 # Single letters with something between each two: nobody writes a whole sentence so.

@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from truekeep.screens.clause import Told
-from truekeep.screens.lexicon import Hit, Token, find, tokens
+from truekeep.screens.lexicon import Hit, Tokens, find
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
 VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})
@@ -34,8 +35,11 @@ CATEGORIES = frozenset(
 )
 _PHRASES = frozenset({"secret", "skip"})
 _TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role", "void", "passive"})
+_LOUD = _TELLING | VERBS
 _PARTS = frozenset({"zh", "ja", "ko", "ar"})
 _MARKED_COMMANDS = frozenset({"ja", "ko"})
+BEFORE, BEHIND = 20, 80
+"""How far around a sentence an address still belongs to it."""
 _SENTENCE_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")
 
 
@@ -73,7 +77,7 @@ class Sentence:
 
 def read(text: str) -> Iterator[Sentence]:
     """Every sentence, and every two neighbours, in each language that has words in them."""
-    found = tokens(text)
+    found = Tokens(text)
     hits = find(text, found)
     if not hits:
         return
@@ -85,8 +89,11 @@ def read(text: str) -> Iterator[Sentence]:
     for hit in hits:
         if hit.language in spoken:
             places[hit.language, bisect_right(ends, hit.start)].append(hit)
+    loud = {place for place, group in places.items() if _may_speak({hit.category for hit in group})}
     read_so_far: dict[tuple[str, int], Sentence] = {}
     for (language, number), group in sorted(places.items()):
+        if loud.isdisjoint({(language, number - 1), (language, number), (language, number + 1)}):
+            continue
         sentence = _sentence(language, group, found)
         read_so_far[language, number] = sentence
         before = read_so_far.get((language, number - 1))
@@ -94,6 +101,28 @@ def read(text: str) -> Iterator[Sentence]:
             yield sentence
         if before is not None and (before.speaks or sentence.speaks):
             yield before | sentence
+
+
+def unheard(text: str, seen: set[tuple[str, int, int]]) -> str:
+    """The text with blanks for sentences that were read before in the same company; ``seen`` remembers them.
+
+    What a sentence is judged by is itself, the one before it, and an address that may be near.
+    """
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    starts = [0, *ends]
+    new = []
+    for before, end in zip(starts, ends[1:], strict=False):
+        low = max(0, before - BEFORE)
+        company = text[low : end + BEHIND], before - low, end - low
+        new.append(company not in seen)
+        seen.add(company)
+    new.append(False)
+    # Blanks keep every place where it is, and their line end keeps neighbours apart.
+    return "".join(
+        text[start:end] if new[at] or new[at + 1] else " " * (end - start - 1) + "\n"
+        for at, (start, end) in enumerate(pairwise(ends))
+        if end > start
+    )
 
 
 def _spoken(hits: list[Hit]) -> set[str]:
@@ -110,7 +139,12 @@ def _spoken(hits: list[Hit]) -> set[str]:
     }
 
 
-def _sentence(language: str, hits: list[Hit], found: list[Token]) -> Sentence:
+def _may_speak(categories: set[str]) -> bool:
+    """Whether a sentence with these could say anything but a description; most cannot, and are not read further."""
+    return not categories.isdisjoint(_LOUD) or ("lack" in categories and not categories.isdisjoint({"check", "tell"}))
+
+
+def _sentence(language: str, hits: list[Hit], found: Tokens) -> Sentence:
     hits.sort(key=lambda hit: hit.start)
     told = Told(language, hits, found)
     sentence = Sentence(language, first=hits[0].start, last=max(hit.end for hit in hits))

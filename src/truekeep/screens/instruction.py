@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
 from truekeep.screens.base import Screened
-from truekeep.screens.grammar import Sentence, read
+from truekeep.screens.grammar import BEFORE, BEHIND, Sentence, read, unheard
 from truekeep.screens.judgement import Judgement, judge
 from truekeep.text import View
+from truekeep.text.view import LONG
 from truekeep.types import Finding, Threat
 
 SCREEN = "instruction"
@@ -20,8 +22,9 @@ _SPEAKS_AS = re.compile(
 )
 _SPEAKERS = ("system", "admin", "developer", "operator")
 _ADDRESS = re.compile(
-    r"\w@\w|https?://|www\.|[A-Z]{2}\d{2}[ A-Z0-9]{10}|\w\.(?:com|net|org|io|dev|app|info|biz|ru|cn|example)\b"
-    r"|\d\.\d{1,3}\.\d{1,3}\.\d"
+    # Each branch begins with a character that is rare in prose, so that all others are passed over quickly.
+    r"@(?<=\w@)\w|https?://|www\.|[A-Z]{2}\d{2}[ A-Z0-9]{10}"
+    r"|\.(?<=\w\.)(?:(?:com|net|org|io|dev|app|info|biz|ru|cn|example)\b|(?<=\d\.)\d{1,3}\.\d{1,3}\.\d)"
 )
 
 
@@ -33,9 +36,15 @@ def readings(screened: Screened, field: str) -> tuple[View, ...]:
 
 def sentences_of(screened: Screened, field: str) -> list[tuple[View, list[Sentence]]]:
     """Every reading of a field with what its sentences say, for this screen and the learned one."""
-    return screened.once(
-        f"sentences of {field}", lambda: [(view, list(read(view.text))) for view in readings(screened, field)]
-    )
+    return screened.once(f"sentences of {field}", lambda: list(_read_all(readings(screened, field))))
+
+
+def _read_all(found: tuple[View, ...]) -> Iterator[tuple[View, list[Sentence]]]:
+    """Each reading; of a long one only the sentences that no reading before it has in the same company."""
+    seen: set[tuple[str, int, int]] = set()
+    for view in found:
+        text = unheard(view.text, seen) if len(view.text) > LONG else view.text
+        yield view, list(read(text))
 
 
 def instruction_like(screened: Screened) -> list[Finding]:
@@ -64,7 +73,7 @@ def _judged(view: View, sentences: list[Sentence], field: str) -> list[Finding]:
     for sentence in sentences:
         if addresses is None:
             addresses = [match.start() for match in _ADDRESS.finditer(view.text)]
-        near = bisect_right(addresses, sentence.last + 80) > bisect_left(addresses, sentence.first - 20)
+        near = bisect_right(addresses, sentence.last + BEHIND) > bisect_left(addresses, sentence.first - BEFORE)
         judgement = judge(sentence, framed=framed, reaches_out=near)
         if judgement is not None:
             found.append(_finding(judgement, view, sentence, field))

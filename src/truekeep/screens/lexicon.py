@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import NamedTuple
 
 from truekeep.text.fold import fold
@@ -14,17 +15,32 @@ from truekeep.text.lexicon import load
 from truekeep.text.view import View
 
 LANGUAGES = ("en", "sk", "cs", "de", "fr", "es", "it", "pt", "pl", "ru", "uk", "tr", "zh", "ja", "ko", "ar")
-_TOKEN = re.compile(r"[^\W_]+(?:['\-][^\W_]+)*|[.!?;:,\n()\[\]<>\"|{}\u2013\u2014-]")
+_TOKEN = re.compile(r"([^\W_]+(?:['\-][^\W_]+)*|[.!?;:,\n()\[\]<>\"|{}\u2013\u2014-])")
+# A plain class is looked up in a table; the general one asks the character database.
+_ASCII_TOKEN = re.compile(r"([a-z0-9]+(?:['\-][a-z0-9]+)*|[.!?;:,\n()\[\]<>\"|{}-])")
 _UNSPACED = re.compile(r"[\u0600-\u06ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STEM_KEY = 3
 
 
-class Token(NamedTuple):
-    """A word or a mark of punctuation, lower case, with its place in the view."""
+class Tokens:
+    """The words and marks of a text, lower case, and where they stand in it."""
 
-    text: str
-    start: int
-    end: int
+    __slots__ = ("_places", "words")
+
+    def __init__(self, text: str) -> None:
+        # What is split off stands between what splits it; lengths add up to places without a match object each.
+        lower = text.lower()
+        parts = (_ASCII_TOKEN if lower.isascii() else _TOKEN).split(lower)
+        self.words: list[str] = parts[1::2]
+        self._places = list(accumulate(map(len, parts)))
+
+    def start(self, index: int) -> int:
+        """Where that word begins."""
+        return self._places[2 * index]
+
+    def end(self, index: int) -> int:
+        """Where that word ends."""
+        return self._places[2 * index + 1]
 
 
 class Hit(NamedTuple):
@@ -55,10 +71,12 @@ class _Lexicon:
     stems: dict[str, list[tuple[str, _Entry]]]
     parts: dict[str, list[tuple[str, str, str]]]
 
-
-def tokens(text: str) -> list[Token]:
-    """The words and marks of a text, lower case."""
-    return [Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(text.lower())]
+    def hot(self, words: Iterable[str]) -> set[str]:
+        """Those of a text's words with which an entry may begin; all others need no closer look."""
+        distinct = set(words)
+        stems = self.stems
+        begun = {word for word in distinct if word[:_STEM_KEY] in stems}
+        return begun.union(*(table.keys() & distinct for table in (self.words, self.phrases, self.open_phrases)))
 
 
 def plain(text: str) -> str:
@@ -89,7 +107,7 @@ def _lexicon() -> _Lexicon:
 
 def _add_words(lexicon: _Lexicon, language: str, category: str, entry: str) -> None:
     stem = entry.endswith("*")
-    first, *rest = (token.text for token in tokens(entry.rstrip("*")))
+    first, *rest = Tokens(entry.rstrip("*")).words
     item = _Entry(tuple(rest), stem, language, category)
     if stem and not rest:
         lexicon.stems.setdefault(first[:_STEM_KEY], []).append((first, item))
@@ -101,7 +119,7 @@ def _add_words(lexicon: _Lexicon, language: str, category: str, entry: str) -> N
         lexicon.phrases.setdefault(first, {}).setdefault(rest[0], []).append(item)
 
 
-def find(text: str, found: list[Token]) -> list[Hit]:
+def find(text: str, found: Tokens) -> list[Hit]:
     """Every lexicon entry in the text, whatever its language."""
     hits = list(_word_hits(found))
     if _UNSPACED.search(text):
@@ -109,32 +127,37 @@ def find(text: str, found: list[Token]) -> list[Hit]:
     return hits
 
 
-def _word_hits(found: list[Token]) -> Iterator[Hit]:
+def _word_hits(found: Tokens) -> Iterator[Hit]:
     lexicon = _lexicon()
-    words, phrases, stems = lexicon.words, lexicon.phrases, lexicon.stems
-    for index, token in enumerate(found):
-        text = token.text
-        for entry in words.get(text, ()):
-            yield Hit(entry.language, entry.category, index, index + 1, token.start, token.end)
-        for stem, entry in stems.get(text[:_STEM_KEY], ()):
-            if text.startswith(stem):
-                yield Hit(entry.language, entry.category, index, index + 1, token.start, token.end)
-        if text in phrases and index + 1 < len(found):
-            for entry in phrases[text].get(found[index + 1].text, ()):
-                if _follows(found, index + 1, entry):
+    phrases, words = lexicon.phrases, found.words
+    hot = lexicon.hot(words)
+    alone = {word: _alone(lexicon, word) for word in hot}
+    for index in [index for index, word in enumerate(words) if word in hot]:
+        text = words[index]
+        for entry in alone[text]:
+            yield Hit(entry.language, entry.category, index, index + 1, found.start(index), found.end(index))
+        if text in phrases and index + 1 < len(words):
+            for entry in phrases[text].get(words[index + 1], ()):
+                if _follows(words, index + 1, entry):
                     yield _phrase(found, index, entry)
         for entry in lexicon.open_phrases.get(text, ()):
-            if _follows(found, index + 1, entry):
+            if _follows(words, index + 1, entry):
                 yield _phrase(found, index, entry)
 
 
-def _phrase(found: list[Token], index: int, entry: _Entry) -> Hit:
+def _alone(lexicon: _Lexicon, word: str) -> list[_Entry]:
+    """The entries that one word makes up by itself."""
+    stems = lexicon.stems.get(word[:_STEM_KEY], ())
+    return [*lexicon.words.get(word, ()), *(entry for stem, entry in stems if word.startswith(stem))]
+
+
+def _phrase(found: Tokens, index: int, entry: _Entry) -> Hit:
     after = index + 1 + len(entry.rest)
-    return Hit(entry.language, entry.category, index, after, found[index].start, found[after - 1].end)
+    return Hit(entry.language, entry.category, index, after, found.start(index), found.end(after - 1))
 
 
-def _follows(found: list[Token], index: int, entry: _Entry) -> bool:
-    words = tuple(token.text for token in found[index : index + len(entry.rest)])
+def _follows(found: list[str], index: int, entry: _Entry) -> bool:
+    words = tuple(found[index : index + len(entry.rest)])
     if len(words) < len(entry.rest):
         return False
     if entry.stem:
@@ -144,11 +167,13 @@ def _follows(found: list[Token], index: int, entry: _Entry) -> bool:
 
 def _part_hits(text: str) -> Iterator[Hit]:
     parts = _lexicon().parts
-    for place in range(len(text)):
-        for key in (text[place : place + 2], text[place]):
-            for entry, language, category in parts.get(key, ()):
-                if text.startswith(entry, place):
-                    yield Hit(language, category, -1, -1, place, place + len(entry))
+    present = parts.keys() & {*map(str.__add__, text, text[1:]), *text}
+    for key in present:
+        for entry, language, category in parts[key]:
+            place = text.find(entry)
+            while place >= 0:
+                yield Hit(language, category, -1, -1, place, place + len(entry))
+                place = text.find(entry, place + 1)
 
 
 def languages_on_disk() -> set[str]:

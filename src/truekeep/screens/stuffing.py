@@ -12,6 +12,7 @@ from truekeep.types import Finding, Severity, Threat
 SCREEN = "stuffing"
 _WORD = re.compile(r"[^\W_]{2,}")
 _RUN = re.compile(r"([^\s=\-_*#~.+|])\1{40,}|[^\S\n]{200,}|\n{40,}")
+_RUN_IN_SAMPLE = re.compile(r"(.)\1{2}|\s{3}", re.S)
 _SENTENCE = re.compile(r"[^.!?\n]{12,}[.!?\n]?")
 _QUESTION = re.compile(r"\s*[^.!?\n]{12,200}\?")
 _OWN = re.compile(r"\b(?:i|i'm|my|me|we|our|us|you|your|hi|hey|thanks)\b", re.I)
@@ -20,7 +21,8 @@ _MOST_REPEATS = 4
 _SHARE_OF_ONE_WORD = 0.25
 _FEWEST_DIFFERENT = 0.25
 _STEM = 5
-_STRETCH = re.compile(r"[^.!?,;:|()\"\n\u3002\uff0c]+")
+# Sixteen words of two letters and what is between them.
+_STRETCH = re.compile(r"[^.!?,;:|()\"\n\u3002\uff0c]{47,}")
 _FEWEST_IN_STRETCH = 16
 _MOST_OF_ONE_IN_STRETCH = 4
 _SHARE_OF_SMALL_WORDS = 0.2
@@ -33,6 +35,11 @@ _REASONS = {
     "keyword_stuffing": "a few words make up most of the text",
     "glued_trigger": "a question followed by text that has nothing to do with it",
 }
+
+
+def _is_padded(text: str) -> bool:
+    """A run of 41 holds four of every ten characters in a row; hardly any text comes to a closer look."""
+    return _RUN_IN_SAMPLE.search(text[::10]) is not None and _RUN.search(text) is not None
 
 
 def _repeats(text: str) -> bool:
@@ -83,9 +90,9 @@ def stuffing(screened: Screened) -> list[Finding]:
     """What makes a text win searches that it should not."""
     findings = []
     for field, text in screened.fields.items():
-        words = [word.lower() for word in _WORD.findall(text)] if len(text) >= 100 else []
+        words = _WORD.findall(text.lower()) if len(text) >= 100 else []
         checks = (
-            ("padding", len(text) > 40 and _RUN.search(text) is not None),
+            ("padding", len(text) > 40 and _is_padded(text)),
             ("repetition", len(text) >= 48 and _repeats(text)),
             ("keyword_stuffing", _stuffed(words) or (len(words) >= _FEWEST_IN_STRETCH and _is_salad(text))),
             ("glued_trigger", "?" in text and _glued(text)),

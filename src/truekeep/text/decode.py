@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
-from truekeep.text.view import Edit, View, rewrite
+from truekeep.text.view import Edit, View, excerpt
 
 _LONGEST = 12_000
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}(?:[ \t]*\r?\n[A-Za-z0-9+/_-]{12,})*={0,2}")
@@ -89,18 +89,31 @@ def _percent(run: str) -> str | None:
     return unquote(run.replace("+", " "), errors="replace")
 
 
-_DECODERS: tuple[tuple[str, re.Pattern[str], Callable[[str], str | None]], ...] = (
-    ("hex", _HEX, _hex),
-    ("binary", _BINARY, _binary),
-    ("codes", _CODES, _codes),
-    ("base32", _BASE32, _base32),
-    ("base64", _BASE64, _base64),
-    ("percent", _PERCENT, _percent),
-    ("morse", _MORSE, _morse),
-)
-_ANY = re.compile(
-    r"[A-Za-z0-9+/_-]{12}|%[0-9A-Fa-f]{2}|(?:[0-9A-Fa-f]{2,8}[ :,;\\\-x]{1,2}){5}"
-    r"|(?:[.\-\u00b7\u2013]{1,6}[ /|]{1,3}){5}"
+# What a text must hold before it is worth looking for the encoding: each begins with a class that is rare in prose.
+_PAIRS = re.compile(r"[0-9A-Fa-f]{2}[ :,\-]?(?:0x|\\x)?(?:[0-9A-Fa-f]{2}[ :,\-]?(?:0x|\\x)?){4}")
+_DIGITS = re.compile(r"[0-9]{2,3}[ ,;]{1,2}[0-9]{2,3}[ ,;]{1,2}[0-9]")
+_SEVEN_BITS = re.compile(r"[01]{7}")
+_SIGNS = re.compile(r"[.\-\u00b7\u2013][ /|]{1,3}[.\-\u00b7\u2013]{1,6}[ /|]")
+_EDGES = ".,;:!?\"'()[]{}<>"
+
+
+def _is_no_plain_word(token: str) -> bool:
+    word = token.strip(_EDGES)
+    return not (word.isalpha() and (word.islower() or word.istitle()))
+
+
+def _has_long_token(text: str) -> bool:
+    return any(len(token) >= 12 and _is_no_plain_word(token) for token in text.split())
+
+
+_DECODERS: tuple[tuple[str, Callable[[str], object], re.Pattern[str], Callable[[str], str | None]], ...] = (
+    ("hex", _PAIRS.search, _HEX, _hex),
+    ("binary", _SEVEN_BITS.search, _BINARY, _binary),
+    ("codes", _DIGITS.search, _CODES, _codes),
+    ("base32", _has_long_token, _BASE32, _base32),
+    ("base64", _has_long_token, _BASE64, _base64),
+    ("percent", lambda text: "%" in text, _PERCENT, _percent),
+    ("morse", _SIGNS.search, _MORSE, _morse),
 )
 
 
@@ -114,15 +127,14 @@ def _found(text: str, pattern: re.Pattern[str], decoder: Callable[[str], str | N
 def decoded(base: View) -> Iterator[View]:
     """One view for each encoding that occurs, the payload put in its place."""
     text = base.text
-    if _ANY.search(text):
-        for name, pattern, decoder in _DECODERS:
-            edits = list(_found(text, pattern, decoder))
-            if edits:
-                yield rewrite(base, name, edits)
+    for name, is_likely, pattern, decoder in _DECODERS:
+        edits = list(_found(text, pattern, decoder)) if is_likely(text) else None
+        if edits:
+            yield excerpt(base, name, edits)
     if "\\" in text:
         escapes = [(m.start(), m.end(), _character(m)) for m in _ESCAPE.finditer(text)]
         if escapes:
-            yield rewrite(base, "escapes", escapes)
+            yield excerpt(base, "escapes", escapes)
 
 
 def _character(match: re.Match[str]) -> str:
@@ -134,9 +146,9 @@ def tags(raw: View) -> View | None:
     """ASCII that was smuggled in as tag characters or as variation selectors."""
     edits = [(m.start(), m.end(), " " + "".join(chr(ord(c) - 0xE0000) for c in m[0])) for m in _TAGS.finditer(raw.text)]
     if edits:
-        return rewrite(raw, "tags", edits)
+        return excerpt(raw, "tags", edits)
     edits = [(m.start(), m.end(), _selected(m[0])) for m in _SELECTORS.finditer(raw.text)]
-    return rewrite(raw, "tags", edits) if edits else None
+    return excerpt(raw, "tags", edits) if edits else None
 
 
 def _selected(run: str) -> str:

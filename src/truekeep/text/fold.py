@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from truekeep.text.lexicon import confusables
-from truekeep.text.view import Edit, View, rewrite
+from truekeep.text.view import Edit, View, excerpt, rewrite
 
 # Everything that takes no room on the page: fillers, joiners, bidi controls, selectors, tags, controls.
 INVISIBLE = (
@@ -24,7 +24,12 @@ _CLUSTER = re.compile(
     rf"(?P<ansi>{_ANSI})|(?P<hidden>[{INVISIBLE}]+)|(?P<space>[{_SPACE}]{{2,}}|[^\S ]|[\u2028\u2029\u2800])"
     rf"|(?P<letter>[!-~]?[{_MARK}]+|[\u1100-\u115e][\u1161-\u11a7][\u11a8-\u11ff]?|[^\x00-\x7f][{_MARK}]*)"
 )
-_UNEVEN = re.compile(rf"[{_MARK}{INVISIBLE}\u1100-\u115e]|[{_SPACE}]{{2}}|[^\S ]")
+# The same without what is one character before and after: a table folds that.
+_UNEVEN = re.compile(
+    rf"(?P<ansi>{_ANSI})|(?P<hidden>[{INVISIBLE}]+)|(?P<space>[{_SPACE}]{{2,}})"
+    rf"|(?P<letter>[!-~]?[{_MARK}]+|[\u1100-\u115e][\u1161-\u11a7][\u11a8-\u11ff]?|[^\x00-\x7f][{_MARK}]+)"
+)
+_IS_UNEVEN = re.compile(rf"[{_MARK}{INVISIBLE}\u1100-\u115e]|[{_SPACE}]{{2}}")
 _HIDDEN = re.compile(rf"{_ANSI}|[{INVISIBLE}]+")
 _WORD = re.compile(r"[^\W_]+")
 _LATIN = re.compile(r"[A-Za-z]")
@@ -95,8 +100,8 @@ def _latin_by_name(char: str) -> str:
     return letter if match[1] == "CAPITAL" else letter.lower()
 
 
-def _edits(text: str) -> Iterator[Edit]:
-    for match in _CLUSTER.finditer(text):
+def _edits(text: str, clusters: re.Pattern[str] = _CLUSTER) -> Iterator[Edit]:
+    for match in clusters.finditer(text):
         cluster = match[0]
         kind = match.lastgroup
         if kind == "letter":
@@ -123,12 +128,13 @@ def fold(base: View) -> View:
     text = base.text
     if text.isascii() and text.isprintable() and "  " not in text:
         return base
-    once = None
-    if not _UNEVEN.search(text):
-        # One character for one: positions stay, so no edit needs to be remembered.
-        translated = text.translate(_LETTER_TABLE)
-        once = View("folded", translated, base) if len(translated) == len(text) else None
-    once = once or rewrite(base, "folded", _edits(text))
+    even = rewrite(base, "folded", _edits(text, _UNEVEN)) if _IS_UNEVEN.search(text) else None
+    # One character for one: positions stay, so no edit needs to be remembered.
+    translated = (even.text if even else text).translate(_LETTER_TABLE)
+    if len(translated) != len(even.text if even else text):
+        once = rewrite(base, "folded", _edits(text))
+    else:
+        once = View("folded", translated, base, even._ends, even._edits) if even else View("folded", translated, base)
     return _fold_words(once) if _OTHER_ALPHABET.search(once.text) and _LATIN.search(once.text) else once
 
 
@@ -155,7 +161,7 @@ def parted(base: View) -> View | None:
     """Hidden characters read as spaces, for words that were glued together with them."""
     if base.text.isascii() or not _GLUE.search(base.text):
         return None
-    return rewrite(base, "parted", ((m.start(), m.end(), " ") for m in _HIDDEN.finditer(base.text)))
+    return excerpt(base, "parted", ((m.start(), m.end(), " ") for m in _HIDDEN.finditer(base.text)))
 
 
 _GLUE = re.compile(rf"\w[{INVISIBLE}]+\w")

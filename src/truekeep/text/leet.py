@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from truekeep.text.lexicon import words
-from truekeep.text.view import Edit, View, rewrite
+from truekeep.text.view import Edit, View, excerpt
 
 _SIGNS = "0134567892@$!|+€£()<"
 _LETTERS = "oieasgtbgzasiltelcec"
@@ -39,5 +39,5 @@ def unleet(base: View) -> list[View]:
         known = {word.lower() for _, _, word in edits if len(word) >= 3} & words().known
         if known - seen:
             seen |= known
-            views.append(rewrite(base, "leet", edits))
+            views.append(excerpt(base, "leet", edits))
     return views

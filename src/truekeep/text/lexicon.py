@@ -26,10 +26,8 @@ class Words:
     common: frozenset[str]
     telling: frozenset[str]
 
-    @property
-    def known(self) -> frozenset[str]:
-        """Both kinds."""
-        return self.common | self.telling
+    known: frozenset[str]
+    """Both kinds."""
 
 
 def load(name: str) -> Any:
@@ -59,7 +57,6 @@ def confusables() -> Confusables:
 def words() -> Words:
     """The words that show that something is language."""
     table = load("words.yaml")
-    return Words(
-        common=frozenset(table["common"].split()),
-        telling=frozenset(word for text in table["telling"].values() for word in text.split()),
-    )
+    common = frozenset(table["common"].split())
+    telling = frozenset(word for text in table["telling"].values() for word in text.split())
+    return Words(common, telling, common | telling)

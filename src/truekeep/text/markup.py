@@ -6,15 +6,17 @@ import html
 import re
 from collections.abc import Iterator
 
-from truekeep.text.view import Edit, View, rewrite
+from truekeep.text.view import LONG, Edit, View, excerpt, rewrite
 
 _MARKUP = re.compile(
-    r"(?P<comment><!--|-->)"
-    r"|(?P<tag></?[A-Za-z][A-Za-z0-9-]{0,20}(?:\s[^<>]{0,300})?/?>)"
-    r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});)"
-    r"|(?P<link>!?\[(?P<label>[^\[\]]{0,300})\]\([^()\s]{0,500}\))"
-    r"|(?P<escape>\\[!-/:-@\[-`{-~])"
-    r"|(?P<emphasis>\*{1,3}|_{2,3}|~~|`{1,3}|\|\|)"
+    # One class of signs first, so that letters are passed over quickly; each branch looks back at its own sign.
+    r"[<\-&!\[\\*_~`|](?:"
+    r"(?P<comment>(?<=<)!--|(?<=-)->)"
+    r"|(?P<tag>(?<=<)/?[A-Za-z][A-Za-z0-9-]{0,20}(?:\s[^<>]{0,300})?/?>)"
+    r"|(?P<entity>(?<=&)(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});)"
+    r"|(?P<link>(?:(?<=!)\[|(?<=\[))(?P<label>[^\[\]]{0,300})\]\([^()\s]{0,500}\))"
+    r"|(?P<escape>(?<=\\)[!-/:-@\[-`{-~])"
+    r"|(?P<emphasis>(?<=\*)\*{0,2}|(?<=_)_{1,2}|(?<=~)~|(?<=`)`{0,2}|(?<=\|)\|))"
 )
 _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|bdo|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)\b", re.I)
 _SIGNS = frozenset("<&[*_~`|\\")
@@ -37,10 +39,14 @@ def _edits(text: str) -> Iterator[Edit]:
             yield start, end, ""
 
 
-def unmark(base: View) -> View | None:
-    """The text as a browser would show it; ``None`` if there is no markup."""
+def unmark(base: View) -> tuple[View, View] | None:
+    """The text as a browser would show it, to read and to go on with; ``None`` if there is no markup."""
     if _SIGNS.isdisjoint(base.text):
         return None
     edits = list(_edits(base.text))
-    view = rewrite(base, "markup", edits) if edits else None
-    return view if view is not None and view.text != base.text else None
+    if not edits:
+        return None
+    whole = rewrite(base, "markup", edits)
+    if whole.text == base.text:
+        return None
+    return (whole if len(base.text) <= LONG else excerpt(base, "markup", edits)), whole

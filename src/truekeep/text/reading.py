@@ -11,11 +11,11 @@ from truekeep.text.decode import decoded, tags
 from truekeep.text.fold import fold, parted
 from truekeep.text.leet import unleet
 from truekeep.text.markup import unmark
-from truekeep.text.spacing import fragments, join, mend
-from truekeep.text.view import View
+from truekeep.text.spacing import despace, fragments, join, mend
+from truekeep.text.view import LONG, View
 
-_MOST_VIEWS = 12
-_LONGEST_GROWTH = 4
+_MOST_VIEWS = 16
+_LONGEST_GROWTH = 6
 # Words of two letters or more, the odd number, ordinary punctuation: text of this shape needs no closer look.
 _NUMBER = r"[0-9]{1,4}(?:[.,:/\-][0-9]{1,4}){0,3}(?:st|nd|rd|th)?"
 _WORD = (
@@ -26,8 +26,14 @@ _GAP = r"[,.;:!?\"')]{0,3}(?: |\n{1,2}(?:[-*] |[0-9]{1,2}[.)] )?|\Z|(?<=[\u0250-
 _PROSE = re.compile(rf"(?:(?:{_NUMBER}[,.:]? )?[\"'(]?{_WORD}{_GAP})++(?:{_NUMBER}[.!?]?)?\Z")
 
 
+class Readings(tuple[View, ...]):
+    """The views of a text. ``complete`` is false when there are more than are made: some of it was not read."""
+
+    complete: bool = True
+
+
 @lru_cache(maxsize=8)
-def views(text: str) -> tuple[View, ...]:
+def views(text: str) -> Readings:
     """The raw text first, then every reading that differs from those before it.
 
     The last few are kept, because rules and screens look at the same text one after the other.
@@ -41,10 +47,12 @@ def views(text: str) -> tuple[View, ...]:
             continue
         budget -= len(view.text)
         if budget < 0 or len(found) == _MOST_VIEWS:
-            break
+            cut = Readings(found)
+            cut.complete = False
+            return cut
         seen.add(view.text)
         found.append(view)
-    return tuple(found)
+    return Readings(found)
 
 
 def _readings(raw: View) -> Iterator[View]:
@@ -66,7 +74,7 @@ def _readings(raw: View) -> Iterator[View]:
         if not fragments().isdisjoint(words) and (mended := mend(plain)) is not None:
             yield mended
         return
-    wide = join(raw) if "  " in raw.text else None
+    wide = (join(raw) if len(raw.text) <= LONG else despace(raw)) if "  " in raw.text else None
     if wide is not None:
         # Words that are spaced out keep their wider gaps only until whitespace is folded.
         yield _named(fold(wide), "joined")
@@ -74,8 +82,8 @@ def _readings(raw: View) -> Iterator[View]:
         yield _named(fold(payload), payload.name)
     shown = unmark(plain)
     if shown is not None:
-        yield shown
-    yield from _letters(shown or plain)
+        yield shown[0]
+    yield from _letters(shown[1] if shown is not None else plain)
 
 
 def _letters(shown: View) -> Iterator[View]:

@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
+from truekeep.text.letters import letter_runs
 from truekeep.text.lexicon import words
-from truekeep.text.view import Edit, View, rewrite
+from truekeep.text.view import Edit, View, excerpt
 
 _SEPARATOR = r"[ \t._\-*~|/\\,:;+=^·•]"
 _SPACED = re.compile(rf"(?<![\w.])[^\W_]{_SEPARATOR}{{1,3}}(?:[^\W_]{_SEPARATOR}{{1,3}}){{1,}}[^\W_](?!\w)")
-_SPLIT = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[._\-*~|/\\^·•]{1,3}[^\W\d_]++)+")
+_SPLIT = re.compile(r"[^\W\d_]++(?:[._\-*~|/\\^·•]{1,3}[^\W\d_]++)+")
 _INSIDE = re.compile(r"[._\-*~|/\\^·•](?=[^\W\d_])")
+_SEPARATORS = frozenset("._-*~|/\\^·•")
+_SHORTEST_GLUED = 14
 _GLUED = re.compile(r"(?<![^\W\d_])[^\W\d_]{14,}+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_RUN_OF_LETTERS = re.compile(r"[^\W\d_]+")
 _PAIR = re.compile(r"([^\W\d_]{2,12})[ \t]+(?=([^\W\d_]{2,12}))")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _DOTTED = re.compile(r"\w[^\w\s]\w[^\w\s]\w")
@@ -87,9 +89,7 @@ def _spaced_out(text: str) -> Iterator[Edit]:
 
 
 def _split_words(text: str) -> Iterator[Edit]:
-    if not _INSIDE.search(text):
-        return
-    for match in _SPLIT.finditer(text):
+    for match in _split_tokens(text):
         token = match[0]
         if "_" in token:
             yield match.start(), match.end(), token.replace("_", " ")
@@ -103,6 +103,23 @@ def _split_words(text: str) -> Iterator[Edit]:
             yield match.start(), match.end(), " ".join(pieces)
 
 
+def _split_tokens(text: str) -> Iterator[re.Match[str]]:
+    """Every run of words with separators inside it, found from its first separator, as plain words have none."""
+    done = 0
+    for inside in _INSIDE.finditer(text):
+        start = inside.start()
+        if start < done:
+            continue
+        for _ in range(2):
+            start -= start > done and text[start - 1] in _SEPARATORS
+        while start > done and text[start - 1].isalpha():
+            start -= 1
+        match = _SPLIT.match(text, start)
+        if match is not None:
+            done = match.end()
+            yield match
+
+
 def _is_mended(pieces: list[str]) -> bool:
     """Whether the pieces make up a known word that they are not themselves."""
     whole = "".join(pieces).lower()
@@ -113,10 +130,11 @@ def _is_mended(pieces: list[str]) -> bool:
 
 
 def _broken_words(text: str) -> Iterator[Edit]:
-    lower = _RUN_OF_LETTERS.findall(text.lower())
-    telling, known, halves = _long_telling(), words().known, fragments()
+    lower = letter_runs(text)
+    telling, known = _long_telling(), words().known
+    halves = fragments().intersection(lower)
     # A quick look first: most texts hold such fragments, and hardly any of them is one half of a broken word.
-    if not any(first in halves and first + second in telling for first, second in pairwise(lower)):
+    if not halves or not any(first in halves and first + second in telling for first, second in pairwise(lower)):
         return
     done = 0
     for match in _PAIR.finditer(text):
@@ -127,6 +145,9 @@ def _broken_words(text: str) -> Iterator[Edit]:
 
 
 def _glued(text: str) -> Iterator[Edit]:
+    known = words().known
+    if not any(len(run) >= _SHORTEST_GLUED and run not in known for run in set(letter_runs(text))):
+        return
     for match in _GLUED.finditer(text):
         token = match[0]
         if token.lower() in words().known:
@@ -156,10 +177,16 @@ def _overlaps(taken: list[Edit], edit: Edit) -> bool:
 def join(base: View) -> View | None:
     """Spaced-out letters joined, split words mended, glued words parted; ``None`` if there are none."""
     edits = _merged(base.text)
-    return rewrite(base, "joined", edits) if edits else None
+    return excerpt(base, "joined", edits) if edits else None
+
+
+def despace(base: View) -> View | None:
+    """Only the spaced-out letters joined; ``None`` if there are none."""
+    edits = list(_spaced_out(base.text))
+    return excerpt(base, "joined", edits) if edits else None
 
 
 def mend(base: View) -> View | None:
     """Words that were broken in two by a space, put together; ``None`` if there are none. All that prose can hide."""
     edits = list(_broken_words(base.text))
-    return rewrite(base, "joined", edits) if edits else None
+    return excerpt(base, "joined", edits) if edits else None

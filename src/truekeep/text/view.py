@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 Edit = tuple[int, int, str]
@@ -58,6 +59,42 @@ def rewrite(base: View, name: str, edits: Iterable[Edit]) -> View:
         done = end
     pieces.append(source[done:])
     return View(name, "".join(pieces), base, tuple(ends), tuple(kept))
+
+
+LONG = 8_192
+"""Beyond this a text is no memory but a file; readings of it hold only what they change, and its surroundings."""
+_AROUND = 400
+_CUT = re.compile(r"[.!?:;,)\]>|](?=\s)")
+
+
+def excerpt(base: View, name: str, edits: Iterable[Edit]) -> View:
+    """The view with these edits; of a long text only what is near one, as all else is read in the base.
+
+    It is cut behind marks after which a clause may begin in any case, so no clause gets a new beginning.
+    """
+    long = len(base.text) > LONG
+    return rewrite(base, name, _with_gaps(base.text, edits) if long else edits)
+
+
+def _with_gaps(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
+    done = 0
+    for edit in edits:
+        yield from _gap(text, done, edit[0])
+        yield edit
+        done = edit[1]
+    yield from _gap(text, done, len(text))
+
+
+def _gap(text: str, done: int, start: int) -> Iterator[Edit]:
+    """What may be left out between the end of one edit and the start of the next."""
+    low = done + _AROUND if done else 0
+    high = start - _AROUND if start < len(text) else start
+    if high - low < 2 * _AROUND:
+        return
+    first = _CUT.search(text, low, low + _AROUND) if low else None
+    *_, last = (None, *_CUT.finditer(text, high - _AROUND, high)) if high < len(text) else (None,)
+    if (first or not low) and (last or high == len(text)):
+        yield first.end() if first else 0, last.end() if last else high, "\n"
 
 
 def whole(base: View, name: str, text: str) -> View:
