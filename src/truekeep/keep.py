@@ -451,6 +451,10 @@ class Keep:
         """Take a revocation, a rewind or a consolidation back."""
         return self._kit.undo(incident, by=by, reason=reason)
 
+    def account(self, incident: str) -> Report:
+        """An incident told again, as a report: what it took out or put back, who had seen it and what was done."""
+        return self._kit.account(incident)
+
     def incidents(self) -> list[Incident]:
         """Every revocation, rewind and consolidation, oldest first."""
         return self._kit.listed()

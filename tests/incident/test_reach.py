@@ -90,3 +90,20 @@ def test_whoever_ceases_to_act_is_named_without_looking_at_everybody(
         report = keep.revoke(channel=source, **WHO)
         taken = {one["id"] for one in report["memories"]}
         assert report["weakened"] == sorted(before - taken - acting(keep))
+
+
+def test_an_incident_is_told_again_with_who_saw_it_and_stays_told_after_it_is_undone(informed: Keep) -> None:
+    poisoned(informed)
+    report = informed.revoke(principal="evil.example", **WHO)
+    told = informed.account(report["incident"])
+    assert {one["id"] for one in told["memories"]} == {one["id"] for one in report["memories"]}
+    assert {one["content"] for one in told["memories"]} == {one["content"] for one in report["memories"]}
+    assert told["sessions"] == report["sessions"]
+    assert told["review_items"]
+    informed.undo(report["incident"], by="marek", reason="false alarm")
+    again = informed.account(report["incident"])
+    assert again["undone_by"] == "marek"
+    assert {one["content"] for one in again["memories"]} == {one["content"] for one in report["memories"]}
+    assert "evil.example" in again.text()
+    for word in ("<script", "onerror"):
+        assert word not in again.html()

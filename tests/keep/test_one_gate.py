@@ -66,7 +66,7 @@ NOT_WRITERS = {
         "check_action", "close", "consolidate", "credit", "delete_memory",
         "describe", "destroy", "erase", "export", "get_memories", "get_memory", "observe", "open",
         "recall", "reindex", "review", "session", "snapshot",
-        "history", "weigh", "browse", "reach", "sources",
+        "history", "weigh", "browse", "reach", "sources", "account",
     },
     "Handle": {
         "check_action", "confirm", "delete_memory", "get_memories", "get_memory", "observe", "recall", "redeem",

@@ -109,6 +109,7 @@ class LookAround:
         attempt(lambda: keep.get_memories(as_of=then))
         attempt(lambda: keep.rewind(then, dry_run=True))
         attempt(lambda: keep.reach(principal="evil.example"))
+        attempt(lambda: keep.account("inc_none"))
         list(keep.audit.exported()), keep.audit.page(), keep.audit.writes_by_day(then.date(), 3)
         keep.browse(), keep.sources(), keep.audit.kinds(), keep.audit.actors(), keep.audit.state()
         keep.audit.rejected_sources(then.date())

@@ -12,6 +12,7 @@ from truekeep.chronicle import Chronicle
 from truekeep.custody import Custody
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.incident import records
+from truekeep.incident.account import Accounts
 from truekeep.incident.kin import Kin
 from truekeep.incident.reach import Surveyor
 from truekeep.incident.records import Incident
@@ -49,6 +50,7 @@ class IncidentKit:
         self._tracer = Tracer(ledger, reader, kin, tickets, chronicle)
         self._revoker = Revoker(ledger, custody, reader, self._surveyor, kin, tickets, clock)
         self._rewinder = Rewinder(ledger, custody, reader, clock)
+        self._accounts = Accounts(ledger, custody, reader, kin, self._surveyor)
 
     def trace(self, memory_id: str) -> Report:
         """Where a memory came from, what came of it, who saw it, and what was decided about it."""
@@ -108,6 +110,10 @@ class IncidentKit:
             )
         removed = tuple(original for _, originals in found for original in originals)
         return replace(incident, removed=removed, restored=tuple(merged for merged, _ in found))
+
+    def account(self, incident_id: str) -> Report:
+        """What an incident took out or put back, who had seen it and what it had led to."""
+        return self._accounts.of(incident_id)
 
     def listed(self) -> list[Incident]:
         """Every revocation, rewind and consolidation, oldest first."""

@@ -18,6 +18,8 @@ from truekeep.stores.ledger import Ledger
 from truekeep.tickets import SPENT, TicketRecord, Tickets
 from truekeep.types import Memory, utc_text
 
+_MOST_NAMED = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Concerned:
@@ -95,13 +97,15 @@ class Surveyor:
         return found
 
     def _sessions(self, lineage: Lineage, ids: Collection[str]) -> list[dict[str, Any]]:
-        """The sessions that were shown some of it: how much, and since when."""
+        """The sessions that were shown some of it: how much, some of it by name, and since when."""
         found: dict[str, dict[str, Any]] = {}
-        for memory_id in ids:
+        for memory_id in sorted(ids):
             for session, since in lineage.seen.get(memory_id, {}).items():
-                entry = found.setdefault(session, {"session": session, "memories": 0, "at": since.at})
+                entry = found.setdefault(session, {"session": session, "memories": 0, "shown": [], "at": since.at})
                 entry["memories"] += 1
                 entry["at"] = min(entry["at"], since.at)
+                if len(entry["shown"]) < _MOST_NAMED:
+                    entry["shown"].append(memory_id)
         listed = sorted(found.values(), key=lambda one: (one["at"], one["session"]))
         return [one | {"at": utc_text(one["at"])} for one in listed]
 
@@ -115,6 +119,7 @@ class Surveyor:
             "standing": memory.standing.label,
             "may_act": shown.may_act,
             "blocked": shown.blocked,
+            "block_reason": list(shown.block_reason),
             "parents": [parent for parent in memory.origin.parents if parent in ids],
             "content": shown.text,
         }
