@@ -14,6 +14,7 @@ from truekeep.cli.redteam_influence import influence
 
 if TYPE_CHECKING:
     from truekeep.redteam.screen import Share
+    from truekeep.scores import Score
 
 
 @click.group()
@@ -42,16 +43,32 @@ redteam.add_command(influence)
 @common
 def screen(data: Path, standing: str, policy: str, home: str | None, output: str) -> None:
     """Measure the screens: what they hold back of attacks and of honest texts, with 95 % intervals."""
-    from truekeep.config import Paths  # noqa: PLC0415 - help must stay quick
+    from truekeep import scores  # noqa: PLC0415 - help must stay quick
+    from truekeep.config import Paths  # noqa: PLC0415
     from truekeep.redteam.screen import measure, read_rows  # noqa: PLC0415
     from truekeep.screens.standard import panel  # noqa: PLC0415
     from truekeep.types import Standing  # noqa: PLC0415
 
-    shares = measure(read_rows(data), panel(paths=Paths.resolve(home)), Standing[standing.upper()], policy)
+    paths = Paths.resolve(home)
+    shares = measure(read_rows(data), panel(paths=paths), Standing[standing.upper()], policy)
+    scores.note(paths, _score(shares, {"standing": standing, "policy": policy}))
     if output == "json":
         print_json([share.as_dict() for share in shares])
     else:
         _print(shares)
+
+
+def _score(shares: Sequence[Share], conditions: dict[str, str]) -> Score:
+    """What the console shows of a run."""
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    from truekeep.scores import SCREEN, Figure, Score  # noqa: PLC0415
+
+    overall = {share.group: share for share in shares if share.name == "all"}
+    figures = tuple(Figure(side, share.held, share.total) for side, share in overall.items())
+    attacks = overall.get("attack")
+    is_held = attacks is not None and attacks.held == attacks.total
+    return Score(SCREEN, datetime.now(UTC), is_held, conditions, figures)
 
 
 def _print(shares: Sequence[Share]) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from truekeep.redteam.influence.attack import Attack
     from truekeep.redteam.influence.battery import Report
     from truekeep.redteam.influence.outcome import Outcome
+    from truekeep.scores import Score
 
 _SMALLEST, _LARGEST = 20, 10_000
 _TOTALS = {
@@ -56,16 +57,18 @@ def influence(
     output: str,
 ) -> None:
     """Attack who may act, on temporary keeps with your settings and embedder. Exit code 1 if an attack got anything."""
-    from truekeep.config import Paths, Settings  # noqa: PLC0415 - help must stay quick
+    from truekeep import scores  # noqa: PLC0415 - help must stay quick
+    from truekeep.config import Paths, Settings  # noqa: PLC0415
     from truekeep.redteam.influence.battery import battery, chosen  # noqa: PLC0415
 
     listed = chosen(attack)
     if only_list:
         _print_list(listed, output)
         return
-    config = Paths.resolve(home).config
-    settings = Settings.load(config).with_policy(policy)
-    report = battery(settings, sizes, listed, questions=questions, config=config, progress=_progress)
+    paths = Paths.resolve(home)
+    settings = Settings.load(paths.config).with_policy(policy)
+    report = battery(settings, sizes, listed, questions=questions, config=paths.config, progress=_progress)
+    scores.note(paths, _score(report))
     if sys.stderr.isatty():
         click.echo("\r\033[K", err=True, nl=False)
     if output == "json":
@@ -74,6 +77,19 @@ def influence(
         _print(report, sizes)
     if not report:
         sys.exit(REFUSED)
+
+
+def _score(report: Report) -> Score:
+    """What the console shows of a run: all sizes together."""
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    from truekeep.redteam.influence.outcome import totals  # noqa: PLC0415
+    from truekeep.scores import INFLUENCE, Figure, Score  # noqa: PLC0415
+
+    figures = tuple(Figure(name, rate.hits, rate.total) for name, rate in totals(report.outcomes).items())
+    sizes = ", ".join(f"{size:,}" for size in report.totals)
+    conditions = {"policy": report.settings.policy, "embedder": report.settings.embedder, "memories": sizes}
+    return Score(INFLUENCE, datetime.now(UTC), bool(report), conditions, figures)
 
 
 def _progress(what: str, done: int, total: int) -> None:
