@@ -1,0 +1,149 @@
+"""The memories: browse, search and filter them, and all that is known about one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from truekeep.browsing import CURRENT, STATES, Sought
+from truekeep.errors import NotAllowed
+from truekeep.keep import Keep
+from truekeep.reading import sanitised_json
+from truekeep.recall import Filters
+from truekeep.serve.console.charts import Graph, Node, graph
+from truekeep.serve.console.desk import Anybody, Desk, Entry
+from truekeep.types import Recalled, Standing, utc_moment, utc_text
+
+router = APIRouter()
+ENTRY = Entry("memories", "memories")
+STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
+_ACTS = {"yes": True, "no": False}
+_MOST_HITS, _ON_A_PAGE, _MOST_KIN = 50, 50, 6
+
+Words = Annotated[str, Query(max_length=500)]
+Name = Annotated[str, Query(max_length=500)]
+Choice = Annotated[str, Query(max_length=20)]
+
+
+@router.get("/k/{keep}/memories")
+def memories(
+    desk: Anybody,
+    q: Words = "",
+    standing: Choice = "",
+    acts: Choice = "",
+    state: Choice = "",
+    channel: Name = "",
+    principal: Name = "",
+    session: Name = "",
+    before: Annotated[int | None, Query(ge=-(1 << 60), le=1 << 60)] = None,
+) -> Response:
+    """The list, newest first; with words, the best answers first."""
+    require_reader(desk)
+    asked = {
+        "q": q.strip(),
+        "standing": standing if standing in STANDINGS else "",
+        "acts": acts if acts in _ACTS else "",
+        "state": state if state in STATES and state != CURRENT else "",
+        "channel": channel,
+        "principal": principal,
+        "session": session,
+    }
+    sought = Sought(
+        standing=Standing[standing.upper()] if asked["standing"] else None,
+        may_act=_ACTS.get(acts),
+        state=asked["state"] or CURRENT,
+        channel=channel or None,
+        principal=principal or None,
+        session=session or None,
+    )
+    with desk.open() as keep:
+        if asked["q"]:
+            found: dict[str, Any] = _searched(keep, asked["q"], sought)
+        else:
+            listing = keep.browse(sought, before=before, limit=_ON_A_PAGE)
+            found = {"listed": listing.entries, "before": listing.before, "left": listing.left, "withheld": {}}
+        sources = keep.sources(most=50)
+    return desk.page(
+        "memories.html",
+        here="memories",
+        asked=asked,
+        is_filtered=any(asked.values()),
+        choices={"standing": STANDINGS, "acts": tuple(_ACTS), "state": STATES},
+        channels=[name for name, _ in sources["channel"]],
+        older=desk.path("memories", **asked, before=found["before"]) if found["before"] is not None else "",
+        at=utc_moment,
+        **found,
+    )
+
+
+@router.get("/k/{keep}/memories/{memory_id}")
+def memory(desk: Anybody, memory_id: str) -> Response:
+    """One memory: what it says, may do and why, where it came from, its versions, and who saw it."""
+    require_reader(desk)
+    with desk.open() as keep:
+        told = keep.trace(memory_id).as_dict()
+        versions = keep.history(memory_id)
+    shown = told["memory"]
+    return desk.page(
+        "memory.html",
+        here="memories",
+        told=told,
+        shown=shown,
+        versions=versions[::-1],
+        chain=_chain(desk, told),
+        at=utc_moment,
+    )
+
+
+def require_reader(desk: Desk) -> None:
+    """Refuse somebody who may look at held items and at nothing else."""
+    if not desk.may_read:
+        raise NotAllowed("Your sign-in does not show you the memories.", code="role_missing", hint="For: read.")
+
+
+def _searched(keep: Keep, words: str, sought: Sought) -> dict[str, Any]:
+    hits = keep.recall(words, k=_MOST_HITS, influence_only=sought.may_act is True, filters=Filters(where=sought.names))
+    entries = [
+        _entry(hit)
+        for hit in hits
+        if (sought.may_act is not False or not hit.may_act) and (sought.state != "blocked" or hit.blocked)
+    ]
+    return {"listed": entries, "before": None, "left": 0, "withheld": hits.withheld}
+
+
+def _entry(hit: Recalled) -> dict[str, Any]:
+    """A hit as the listing shows a memory."""
+    kept = hit.memory
+    return {
+        "id": kept.id,
+        "content": hit.text,
+        "blocked": hit.blocked,
+        "standing": kept.standing.label,
+        "may_act": hit.may_act,
+        "why": hit.why,
+        "over": hit.retired_by is not None,
+        "created_at": utc_text(kept.created_at),
+        "expires_at": utc_text(kept.expires_at) if kept.expires_at else None,
+        "topics": list(kept.topics),
+        "origin": sanitised_json(kept.origin.as_dict()),
+        "contests": list(hit.contests),
+        "version": kept.version,
+    }
+
+
+def _chain(desk: Desk, told: dict[str, Any]) -> Graph:
+    """Where it came from, it, and what came of it."""
+    origin = told["memory"]["origin"]
+    parents, children = told["parents"][:_MOST_KIN], told["children"][:_MOST_KIN]
+
+    def node(one: dict[str, Any]) -> Node:
+        kind = "acts" if one["may_act"] else one["standing"] or "gone"
+        return Node(one["id"], kind, one["content"] or one["id"], one["from"] or "", desk.path("memories", one["id"]))
+
+    source = Node("source", "source", origin.get("principal") or origin["channel"], origin["channel"])
+    this = Node(told["id"], "this", told["memory"]["content"], told["memory"]["standing"])
+    first = [("source", one["id"]) for one in parents] or [("source", told["id"])]
+    edges = [*first, *((one["id"], told["id"]) for one in parents), *((told["id"], one["id"]) for one in children)]
+    return graph([[source], [node(one) for one in parents], [this], [node(one) for one in children]], edges)
