@@ -49,10 +49,19 @@ class Step:
 
 
 @click.command()
+@click.option("--serve", is_flag=True, help="Fill a temporary home, or --home, with three weeks and serve the console.")
+@click.option("--port", type=int, help="The port to serve on. Default: 8430.")
 @common
-def demo(home: str | None, output: str) -> None:
+@click.pass_context
+def demo(context: click.Context, serve: bool, port: int | None, home: str | None, output: str) -> None:
     """See it work, in a temporary home: honest facts, three attacks, recall and the snapshot."""
-    del home  # The demo never touches a real home; the option is there because every command has it.
+    if serve:
+        from truekeep.cli.demo_serve import serve_story  # noqa: PLC0415 - the service's parts are heavy
+
+        # A home that happens to be in the environment is a real one: only one that was asked for is filled.
+        asked_for = context.get_parameter_source("home") is click.core.ParameterSource.COMMANDLINE
+        serve_story(home if asked_for else None, port, output)
+        return
     with tempfile.TemporaryDirectory(prefix="truekeep-demo-") as folder:
         if output == "json":
             print_json(_as_json(Path(folder)))

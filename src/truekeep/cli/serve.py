@@ -41,7 +41,7 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     chosen.require_safe()
     scheme = "https" if chosen.tls_certificate else "http"
     address = f"{scheme}://{chosen.host}:{chosen.port}"
-    link = _link(chosen, home, address) if chosen.console else None
+    link = link_for(chosen, home, address) if chosen.console else None
     if output == "json":
         print_json({"address": address, "workers": chosen.workers, "console": link})
     else:
@@ -51,7 +51,7 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     run(chosen, home)
 
 
-def _link(settings: ServeSettings, home: str | None, address: str) -> str:
+def link_for(settings: ServeSettings, home: str | None, address: str) -> str:
     """A one-time link for whoever starts the service: they hold the keys, so they may do everything there."""
     from truekeep.serve.console.visits import Visits  # noqa: PLC0415
 
