@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -17,7 +18,11 @@ KINDS: Mapping[str, Make] = {"file": FileAnchor, "append": AppendAnchor}
 
 
 def anchors_of(setting: str, keys: Path, keep: str, key: bytes) -> Anchors:
-    """The anchors that the setting names: ``keys``, ``file:DIRECTORY``, ``append:DIRECTORY``, separated by commas."""
+    """The anchors that the setting names, separated by commas.
+
+    ``keys``, ``file:DIRECTORY``, ``append:DIRECTORY`` and ``postgres:VARIABLE``, the environment variable in which the
+    connection string is: it may hold a password, and the names of anchors are logged.
+    """
     named = list(dict.fromkeys(name.strip() for name in setting.split(",") if name.strip()))
     if not named:
         raise ConfigError("The setting anchor names no anchor.", hint="The default is 'keys'.")
@@ -28,9 +33,25 @@ def _anchor(name: str, keys: Path, keep: str, key: bytes) -> Anchor:
     if name == "keys":
         return FileAnchor(keys / "keeps" / f"{keep}.anchor", key)
     kind, _, place = name.partition(":")
+    if kind == "postgres" and place:
+        return _in_postgres(place, key, name)
     directory = Path(place).expanduser()
     if kind not in KINDS or not place or not directory.is_absolute():
         raise ConfigError(
-            "The setting anchor is not understood.", hint="Use keys, file:/directory or append:/directory."
+            "The setting anchor is not understood.",
+            hint="Use keys, file:/directory, append:/directory or postgres:VARIABLE.",
         )
     return KINDS[kind](directory / f"{keep}.anchor", key, name)
+
+
+def _in_postgres(variable: str, key: bytes, name: str) -> Anchor:
+    dsn = os.environ.get(variable)
+    if not dsn:
+        raise ConfigError(
+            "The variable that the setting anchor names is not set.", hint="It has to hold the connection string."
+        )
+    try:
+        from truekeep.stores.anchor_postgres import PostgresAnchor  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ConfigError("An anchor in PostgreSQL needs an extra.", hint="pip install 'truekeep[postgres]'") from error
+    return PostgresAnchor(dsn, key, name)
