@@ -147,6 +147,19 @@ def test_a_source_can_be_a_session_a_channel_or_a_time(informed: Keep, clock: Cl
     assert texts(informed) == {"Old and good."}
 
 
+def test_a_page_cannot_be_older_than_the_moment_in_which_it_was_read(informed: Keep, clock: Clock) -> None:
+    session = informed.session("s-1", mediated=True)
+    session.observe("web", "The office is in Nitra.", principal="evil.example")
+    clock.advance(days=1)
+    since = clock.now
+    other = informed.session("s-2", mediated=True)
+    long_ago = clock.now - timedelta(days=400)
+    other.observe("web", "Northwind's account is 6666-66.", principal="evil.example", at=long_ago)
+    other.remember("The account of Northwind is 6666-66.", via="agent")
+    report = informed.revoke(principal="evil.example", since=since, **WHO)
+    assert [one["content"] for one in report["memories"]] == ["The account of Northwind is 6666-66."]
+
+
 @pytest.mark.parametrize("wrong", [{}, {"principal": "http://"}, {"since": "yesterday"}, {"session": "a b"}])
 def test_nonsense_is_refused(informed: Keep, wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from truekeep.incident.kin import Kin
@@ -16,7 +17,7 @@ from truekeep.incident.source import Source
 from truekeep.reading import Reader
 from truekeep.stores.ledger import Ledger
 from truekeep.tickets import SPENT, TicketRecord, Tickets
-from truekeep.types import Memory, utc_text
+from truekeep.types import Memory, utc_moment, utc_text
 
 _MOST_NAMED = 20
 
@@ -51,8 +52,18 @@ class Surveyor:
         """What came from a source, and what was derived from that."""
         lineage = self._kin.lineage()
         roots = [memory for memory in lineage.memories.values() if source.wrote(memory)]
-        found = lineage.derived({memory.id for memory in roots}, source.read_in(self._kin.read()))
+        first = self._first_event(source.since) if source.since is not None else 0
+        found = lineage.derived({memory.id for memory in roots}, source.read_in(self._kin.read(), first))
         return Concerned(lineage, roots, [lineage.memories[memory_id] for memory_id in found])
+
+    def _first_event(self, since: datetime) -> int:
+        """The number of the first audit event that is not older; times in the log never go back."""
+        low, high = 0, self._ledger.head.seq
+        while low < high:
+            middle = (low + high) // 2
+            (event,) = self._ledger.events(after=middle, limit=1)
+            low, high = (low, middle) if utc_moment(event.at) >= since else (middle + 1, high)
+        return low + 1
 
     def reach(self, source: Source, most: int) -> dict[str, Any]:
         """Everything that a source reached, as JSON members; so many memories are shown, all are counted."""

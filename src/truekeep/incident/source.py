@@ -66,15 +66,19 @@ class Source:
             and (self.since is None or memory.created_at >= self.since)
         )
 
-    def read_in(self, observations: Iterable[Observation]) -> dict[str, Since]:
-        """The sessions that took in text from there, and since when. A prompt is not read by a session."""
+    def read_in(self, observations: Iterable[Observation], first: int = 0) -> dict[str, Since]:
+        """The sessions that took in text from there, and since when. A prompt is not read by a session.
+
+        ``first`` is the first audit event since the time that is given: when something was taken in is the log's
+        word, not its sender's.
+        """
         found: dict[str, Since] = {}
         for seen in observations if self._is_read() else ():
             if (
                 (self.principal is None or seen.principal in self.spellings)
                 and (self.channel is None or seen.channel == self.channel)
                 and (self.session is None or seen.session == self.session)
-                and (self.since is None or seen.at >= self.since)
+                and (not seen.order or seen.order >= first)
             ):
                 found.setdefault(seen.session, Since(seen.order, seen.at))
         return found
