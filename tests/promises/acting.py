@@ -154,6 +154,12 @@ def _is_let_go(ticket: TicketPair) -> bool:
     return _RANK[ticket.laden.decision] < _RANK[ticket.plain.decision]
 
 
+def _has_other_grounds(twins: Twins, ticket: TicketPair) -> bool:
+    """Whether the owner's words proved on one side what a memory did on the other, where they were read before."""
+    plain, laden = (sorted(text for _, text in ticket.used[side.name]) for side in twins.sides)
+    return ticket.session in twins.echoed and plain != laden
+
+
 def use(side: Side, answer: ActionAnswer, call: Call, way: str = KEEP, session: str | None = None) -> Outcome:
     """Redeem one side's ticket: by hand, or by calling a guarded tool with it."""
     if way == GUARD and answer.ticket is not None:
@@ -165,6 +171,8 @@ def use(side: Side, answer: ActionAnswer, call: Call, way: str = KEEP, session: 
 
 def credit(twins: Twins, run: str, *, is_good: bool) -> None:
     """Credit a run on both sides, and count it in the records."""
+    if any(ticket.run == run and _has_other_grounds(twins, ticket) for ticket in twins.tickets):
+        return
     outcomes = []
     for side in twins.sides:
         outcome = attempt(partial(side.keep.credit, run, "good" if is_good else "bad", via="outcomes"))
