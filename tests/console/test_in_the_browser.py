@@ -48,7 +48,8 @@ def browser() -> Iterator[Browser]:
 
 def acting_account(served: Served) -> set[str]:
     with Keep.open(KEEP, home=served.home, settings=KEYWORDS) as keep:
-        return {hit.text for hit in keep.recall("account number of Northwind", k=5, influence_only=True)}
+        hits = keep.recall("account number of Northwind", k=5, influence_only=True)
+        return {hit.text for hit in hits if "account" in hit.text}
 
 
 def downloaded(page: Page, name: str) -> str:
