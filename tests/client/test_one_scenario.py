@@ -206,6 +206,7 @@ def looked_back(keep: Any, note: Callable[[str, Any], Any]) -> None:
     note("dry run", keep.revoke(principal="docs.example.com", dry_run=True))
     note("revoked", keep.revoke(principal="docs.example.com", reason="a bad page"))
     note("undone", keep.undo(keep.incidents()[-1].id, reason="it was right"))
+    note("account", keep.account(keep.incidents()[-1].id))
     note("incidents", keep.incidents())
     note("rewound", keep.rewind(1, dry_run=True))
     note("deleted", keep.delete_memory(first, via="user", reason="moved out"))

@@ -124,6 +124,7 @@ class AsyncKeep(Asynchronous[KeepCalls]):
     revoke = awaited(KeepCalls.revoke)
     rewind = awaited(KeepCalls.rewind)
     undo = awaited(KeepCalls.undo)
+    account = awaited(KeepCalls.account)
     incidents = awaited(KeepCalls.incidents)
     consolidate = awaited(KeepCalls.consolidate)
     extract = awaited(KeepCalls.extract)

@@ -123,6 +123,7 @@ class Keep(Blocking[KeepCalls]):
     revoke = blocking(KeepCalls.revoke)
     rewind = blocking(KeepCalls.rewind)
     undo = blocking(KeepCalls.undo)
+    account = blocking(KeepCalls.account)
     incidents = blocking(KeepCalls.incidents)
     consolidate = blocking(KeepCalls.consolidate)
     extract = blocking(KeepCalls.extract)

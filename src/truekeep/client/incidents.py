@@ -63,6 +63,10 @@ class Incidents(Asking):
         reply = yield from self.line.ask(caller, "POST", "undo", body=body, key=new_key())
         return rebuild_reports.incident(reply.members)
 
+    def account(self, incident: str) -> Steps[Report]:
+        """An incident told again, as a report: what it took out or put back, who had seen it and what was done."""
+        return (yield from self._report("GET", "incidents", incident))
+
     def incidents(self) -> Steps[list[Incident]]:
         """Every revocation, rewind and consolidation, oldest first."""
         caller = yield from self._administrator()

@@ -72,6 +72,13 @@ def incidents(call: Caller) -> Response:
     return JSONResponse({"incidents": sanitised_json([_incident(one) for one in listed])})
 
 
+@router.get("/incidents/{incident}", response_model=ReportOut)
+def account(incident: str, call: Caller) -> Response:
+    """An incident told again: what it took out or put back, who had seen it and what was done."""
+    with call.lease("admin") as lease:
+        return reported(lease.keep.account(incident))
+
+
 @router.get("/trace/{memory_id}", response_model=ReportOut)
 def trace(memory_id: str, call: Caller) -> Response:
     """Where a memory came from, what came of it, who saw it, and what was decided about it."""
