@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,11 +125,13 @@ def test_old_pages_put_back_together_are_refused_or_change_nothing(stage: Stage)
     rng = random.Random(7)
     old, new = stage.old["alice.db"], stage.new["alice.db"]
     differing = [at for at in range(0, len(old), PAGE) if old[at : at + PAGE] != new[at : at + PAGE]]
+    outcomes = Counter[str]()
     for _ in range(40):
         mixed = bytearray(new)
         for at in rng.sample(differing, rng.randrange(2, len(differing))):
             mixed[at : at + PAGE] = old[at : at + PAGE]
-        refused_or_right(stage, {"alice.db": bytes(mixed)})
+        outcomes[refused_or_right(stage, {"alice.db": bytes(mixed)})] += 1
+    assert outcomes.total() - outcomes["served as written"] >= 30, outcomes
 
 
 WHOLE: dict[str, Callable[[Stage], Files]] = {
@@ -169,10 +172,13 @@ def test_a_cut_log_is_refused(stage: Stage) -> None:
 
 def test_a_flipped_bit_in_the_log_is_refused(stage: Stage) -> None:
     rng, log = random.Random(9), stage.new_live["alice.db-wal"]
+    outcomes = Counter[str]()
     for _ in range(25):
         flipped = bytearray(log)
         flipped[rng.randrange(32, len(log))] ^= 1 << rng.randrange(8)
-        refused_or_right(stage, {**stage.new_live, "alice.db-wal": bytes(flipped)})
+        outcomes[refused_or_right(stage, {**stage.new_live, "alice.db-wal": bytes(flipped)})] += 1
+    # A frame that a later one of the same page replaces is never read, so that a flip in it changes nothing.
+    assert outcomes.total() - outcomes["served as written"] >= 20, outcomes
 
 
 def test_a_doctored_shared_memory_file_changes_nothing(stage: Stage) -> None:
