@@ -14,7 +14,8 @@ from truekeep.config import Settings
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
 from truekeep.gate import Gate
 from truekeep.origin import require, session_name
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.tickets import Tickets
 from truekeep.types import Channel, utc_moment, utc_text

@@ -19,7 +19,8 @@ from truekeep.policy import Ruling
 from truekeep.rivals import Rivals
 from truekeep.settlement import Settlement
 from truekeep.statements import claim_in
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import item_body, item_from, memory_from
 from truekeep.types import Decision, Memory
 

@@ -21,7 +21,8 @@ from truekeep.extract.strategies import Custom, Strategy, make_strategy
 from truekeep.gate import Gate
 from truekeep.provenance import Bound, Provenance
 from truekeep.quote import Proof
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.talks import Talks
 from truekeep.types import Decision, Verdict
 

@@ -14,7 +14,8 @@ from datetime import datetime
 from typing import Any
 
 from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import new_id
 from truekeep.types import Memory, utc_moment, utc_text
 

@@ -29,7 +29,8 @@ from truekeep.extract.jobs import (
 )
 from truekeep.origin import require, session_name
 from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.types import Channel
 from truekeep.worker import Worker
 

@@ -25,7 +25,8 @@ from truekeep.requests import Requests
 from truekeep.screens.panel import Screening
 from truekeep.settlement import Settlement
 from truekeep.statements import Statements, claim_in
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from, new_id
 from truekeep.tombstones import Tombstones
 from truekeep.types import (

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 from truekeep.config import Settings
 from truekeep.policy import Ruling
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import item_body, item_from, new_id
 from truekeep.types import Decision, Finding, Item, Memory
 

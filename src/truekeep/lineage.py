@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import deque
 
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.types import Memory
 
 _MOST_DESCENDANTS = 10_000

@@ -12,7 +12,8 @@ from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.lineage import Lineage
 from truekeep.rivals import Rivals
 from truekeep.statements import tag
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_body, memory_from
 from truekeep.types import Memory, utc_text
 

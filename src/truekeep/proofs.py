@@ -22,7 +22,8 @@ from truekeep.influence import (
 from truekeep.origin import AGENT
 from truekeep.statements import label, tag
 from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing
 

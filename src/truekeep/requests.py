@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.types import Decision, Verdict
 
 KIND = "request.done"

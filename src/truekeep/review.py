@@ -13,7 +13,8 @@ from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.gate import Gate
 from truekeep.origin import person_name
 from truekeep.screens.credentials import redact
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import item_body, item_from
 from truekeep.types import Approval, Decision, Item, Verdict, utc_text
 

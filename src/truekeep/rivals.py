@@ -16,7 +16,8 @@ from typing import Any
 from truekeep.influence import outdated
 from truekeep.statements import APPROVED, PROVABLE, claim_in, label
 from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing, utc_moment, utc_text
 

@@ -18,7 +18,8 @@ from datetime import datetime
 
 from truekeep.errors import InvalidRequest
 from truekeep.quote import OwnerMessage, Parts, Proof, prove_quote, split_paste, understood
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import new_id
 from truekeep.transcripts import Observation, Transcripts, observations
 from truekeep.types import Channel, Standing

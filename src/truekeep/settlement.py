@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from truekeep.rivals import Rivals
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.succession import ANYBODY, Settled, Succession
 from truekeep.types import Memory, Standing

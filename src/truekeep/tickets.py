@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.types import utc_moment, utc_text
 
 OPEN, WAITING, SPENT, DENIED, DECLINED = "open", "waiting", "spent", "denied", "declined"

@@ -13,7 +13,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from truekeep.influence import claim_of, clause_keys
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import tombstone_body, tombstone_from
 from truekeep.text import folded
 from truekeep.types import Memory, Standing, Tombstone

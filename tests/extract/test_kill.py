@@ -23,7 +23,7 @@ import json, os, signal, sys
 from truekeep import Keep, Settings, distil
 from truekeep.screens.standard import LivePanel
 from truekeep.stores.anchor import FileAnchor
-from truekeep.stores.ledger import Entry
+from truekeep.stores.entry import Entry
 from truekeep.stores.sqlite import SqliteBackend
 
 distil._MOST_MESSAGES = 3

@@ -18,7 +18,7 @@ from truekeep.proofs import Proofs
 from truekeep.recall import Query, Recall, Recaller
 from truekeep.sessions import Sessions
 from truekeep.statements import tag
-from truekeep.stores.ledger import Entry
+from truekeep.stores.entry import Entry
 from truekeep.stores.records import memory_body, memory_from
 from truekeep.tombstones import Tombstones
 from truekeep.types import Candidate, Channel, Memory, Standing, Tombstone, Verdict

@@ -16,7 +16,8 @@ from truekeep.incident import Incident, Report, records
 from truekeep.incident.rehearsal import rehearsing
 from truekeep.influence import Reader as ForWhom
 from truekeep.origin import person_name
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from, new_id
 from truekeep.succession import Succession
 from truekeep.types import Memory

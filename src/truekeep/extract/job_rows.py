@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from truekeep.extract.jobs import WAITING, Job, Task
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.types import utc_moment, utc_text
 
 FORMAT = 1

@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from truekeep.extract.working import WorkingMemory
-from truekeep.stores.ledger import Entry, Ledger, Sealed
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.types import utc_moment, utc_text
 
 FORMAT = 1

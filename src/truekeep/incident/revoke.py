@@ -20,7 +20,8 @@ from truekeep.incident.rehearsal import rehearsing
 from truekeep.incident.report import Report, Section
 from truekeep.incident.source import Source
 from truekeep.reading import Reader
-from truekeep.stores.ledger import Entry, Ledger
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from, new_id
 from truekeep.tickets import DECLINED, OPEN, SPENT, WAITING, TicketRecord, Tickets
 from truekeep.types import Memory, utc_text

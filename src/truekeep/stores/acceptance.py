@@ -12,8 +12,8 @@ from truekeep.errors import InvalidRequest, StoreTampered
 from truekeep.stores.anchor import Anchors, Head
 from truekeep.stores.audit import Tip, check_anchor
 from truekeep.stores.base import Backend, Row
+from truekeep.stores.entry import Entry
 from truekeep.stores.inspection import Inspection, inspect_chain, inspect_rows, newest_here, unsound
-from truekeep.stores.ledger import Entry
 from truekeep.stores.seal import Seal
 
 ACCEPTED = "store.accepted"
