@@ -395,9 +395,13 @@ class Keep:
 
     # Looking back and taking back
 
-    def trace(self, memory_id: str) -> Report:
-        """Where a memory came from, what came of it, who saw it, and what was decided about it."""
-        return self._kit.trace(memory_id)
+    def trace(self, memory_id: str, *, most: int | None = None) -> Report:
+        """Where a memory came from, what came of it, who saw it, and what was decided about it.
+
+        Of each ``most`` are told, if that is given, and all counted.
+        """
+        checked_limit(most)
+        return self._kit.trace(memory_id, most)
 
     def exposures(self, memory_id: str) -> list[dict[str, Any]]:
         """Which sessions were shown a memory, and which actions it was matched in."""

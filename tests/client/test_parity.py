@@ -54,6 +54,7 @@ MISSING: dict[type, set[str]] = {
 LEFT_OUT: dict[tuple[type, str], set[str]] = {
     (truekeep.Keep, "observe"): {"is_dated"},
     (truekeep.Keep, "remember_many"): {"mark"},
+    (truekeep.Keep, "trace"): {"most"},
 }
 """Parameters that are the embedded keep's own."""
 GUIDE = Path(__file__).parents[2] / "docs" / "client.md"

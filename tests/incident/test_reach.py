@@ -107,3 +107,22 @@ def test_an_incident_is_told_again_with_who_saw_it_and_stays_told_after_it_is_un
     assert "evil.example" in again.text()
     for word in ("<script", "onerror"):
         assert word not in again.html()
+
+
+def test_what_every_session_saw_is_traced_once_and_told_as_far_as_asked(informed: Keep) -> None:
+    page = informed.remember("Tea is served at four.", via="web", principal="tea.example").memory_id
+    assert page
+    for number in range(12):
+        session = informed.session(f"s-{number}", mediated=True)
+        session.recall("tea", k=50)
+        for cup in range(3):
+            session.remember(f"Tea cup {number} {cup} is blue.", via="agent")
+    whole = informed.trace(page)
+    assert (len(whole["children"]), whole["counts"]["children"]) == (36, 36)
+    part = informed.trace(page, most=5)
+    assert part["children"] == whole["children"][:5]
+    assert part["counts"] == whole["counts"]
+    opened: dict[str, Any] = {}
+    lineage = informed._kit._tracer._kin.lineage()
+    assert lineage._noted(lineage.seen[page], opened)
+    assert lineage._noted(lineage.seen[page], opened) == []

@@ -52,9 +52,9 @@ class IncidentKit:
         self._rewinder = Rewinder(ledger, custody, reader, clock)
         self._accounts = Accounts(ledger, custody, reader, kin, self._surveyor)
 
-    def trace(self, memory_id: str) -> Report:
+    def trace(self, memory_id: str, most: int | None = None) -> Report:
         """Where a memory came from, what came of it, who saw it, and what was decided about it."""
-        return self._tracer.trace(memory_id)
+        return self._tracer.trace(memory_id, most)
 
     def exposures(self, memory_id: str) -> list[dict[str, Any]]:
         """Which sessions were shown a memory, and which actions it was matched in."""

@@ -22,6 +22,10 @@ class Since:
     order: int
     at: datetime
 
+    def includes(self, other: Since) -> bool:
+        """Whether all that the other covers is covered; two that are counted differently include nothing."""
+        return 0 < self.order <= other.order and self.at <= other.at
+
     def covers(self, memory: Memory) -> bool:
         """Whether the memory was written after that."""
         return memory.order >= self.order if self.order and memory.order else memory.created_at >= self.at
@@ -62,13 +66,15 @@ class Lineage:
         other than the owner's proven words, may be its summary.
         """
         found: dict[str, None] = {}
-        waiting = deque([*self._noted(read_in), *(child for root in roots for child in self._next(root))])
+        opened: dict[str, Since] = {}  # a session that many of them were shown to is looked through once
+        waiting = deque(self._noted(read_in, opened))
+        waiting += (child for root in roots for child in self._next(root, opened))
         while waiting:
             memory_id = waiting.popleft()
             if memory_id in roots or memory_id in found or memory_id not in self.memories:
                 continue
             found[memory_id] = None
-            waiting += self._next(memory_id)
+            waiting += self._next(memory_id, opened)
         return list(found)
 
     def ancestors(self, memory_id: str) -> list[str]:
@@ -82,14 +88,18 @@ class Lineage:
                 waiting += self.memories[parent].origin.parents if parent in self.memories else ()
         return list(found)
 
-    def _next(self, memory_id: str) -> list[str]:
-        return [*sorted(self.children.get(memory_id, ())), *self._noted(self.seen.get(memory_id, {}))]
+    def _next(self, memory_id: str, opened: dict[str, Since]) -> list[str]:
+        return [*sorted(self.children.get(memory_id, ())), *self._noted(self.seen.get(memory_id, {}), opened)]
 
-    def _noted(self, sessions: Mapping[str, Since]) -> list[str]:
-        """What the agent noted in sessions since some moment, and the owner did not say in so many words."""
-        return [
-            memory.id
-            for session, since in sessions.items()
-            for memory in self.notes.get(session, ())
-            if since.covers(memory)
-        ]
+    def _noted(self, sessions: Mapping[str, Since], opened: dict[str, Since]) -> list[str]:
+        """What the agent noted in sessions since some moment, and the owner did not say in so many words.
+
+        ``opened`` has those that were looked through, and since when: what came after that was told already.
+        """
+        found: list[str] = []
+        for session, since in sessions.items():
+            known = opened.get(session)
+            if known is None or not known.includes(since):
+                opened[session] = since
+                found += [memory.id for memory in self.notes.get(session, ()) if since.covers(memory)]
+        return found

@@ -33,20 +33,26 @@ class Tracer:
         self._tickets = tickets
         self._chronicle = chronicle
 
-    def trace(self, memory_id: str) -> Report:
-        """Where a memory came from, what came of it, who saw it, and what was decided about it."""
+    def trace(self, memory_id: str, most: int | None = None) -> Report:
+        """Where a memory came from, what came of it, who saw it, and what was decided about it.
+
+        Of each ``most`` are shown, if that is given; ``counts`` says how many there are.
+        """
         with self._ledger.reading():
             memory, state = self._found(memory_id)
             lineage = self._kin.lineage()
+            parents, children = lineage.ancestors(memory.id), lineage.derived({memory.id}, {})
+            exposures, decided = self.exposures(memory.id), self._chronicle.naming(memory.id)
             data: dict[str, Any] = {
                 "id": memory.id,
                 "state": state,
                 "memory": self._reader.shown(memory).as_dict(),
-                "parents": [self._entry(parent, lineage) for parent in lineage.ancestors(memory.id)],
-                "children": [self._entry(child, lineage) for child in lineage.derived({memory.id}, {})],
-                "exposures": self.exposures(memory.id),
-                "decisions": self._decisions(memory.id),
+                "parents": [self._entry(parent, lineage) for parent in parents[:most]],
+                "children": [self._entry(child, lineage) for child in children[:most]],
+                "exposures": exposures[:most],
+                "decisions": self._decisions(decided[:most]),
                 "versions": self._versions(memory.id),
+                "counts": {"parents": len(parents), "children": len(children), "exposures": len(exposures)},
             }
         shown = data["memory"]
         facts = {
@@ -120,10 +126,10 @@ class Tracer:
             for memory, body in found
         ]
 
-    def _decisions(self, memory_id: str) -> list[dict[str, Any]]:
-        """The audit events that name a memory."""
+    def _decisions(self, numbers: Iterable[int]) -> list[dict[str, Any]]:
+        """The audit events with these numbers, in a few words."""
         found = []
-        for number in self._chronicle.naming(memory_id):
+        for number in numbers:
             (row,) = self._ledger.events(after=number - 1, limit=1)
             body = json.loads(row.body)
             who = body.get("by") or body.get("channel") or body.get("via")

@@ -20,7 +20,7 @@ router = APIRouter()
 ENTRY = Entry("memories", "memories")
 STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
 _ACTS = {"yes": True, "no": False}
-_MOST_HITS, _ON_A_PAGE, _MOST_KIN = 50, 50, 6
+_MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD = 50, 50, 6, 60
 
 Words = Annotated[str, Query(max_length=500)]
 Name = Annotated[str, Query(max_length=500)]
@@ -83,7 +83,7 @@ def memory(desk: Anybody, memory_id: str) -> Response:
     """One memory: what it says, may do and why, where it came from, its versions, and who saw it."""
     require_reader(desk)
     with desk.open() as keep:
-        told = keep.trace(memory_id).as_dict()
+        told = keep.trace(memory_id, most=_MOST_TOLD).as_dict()
         versions = keep.history(memory_id)
     shown = told["memory"]
     return desk.page(
@@ -91,7 +91,7 @@ def memory(desk: Anybody, memory_id: str) -> Response:
         here="memories",
         told=told,
         shown=shown,
-        versions=versions[::-1],
+        versions=versions[::-1][:_MOST_TOLD],
         chain=_chain(desk, told),
         at=utc_moment,
     )
