@@ -72,11 +72,14 @@ def _score(shares: Sequence[Share], conditions: dict[str, str]) -> Score:
 
 
 def _print(shares: Sequence[Share]) -> None:
-    listing = table("group", "not accepted", "of", "share", "95 % interval", "name", wide="name")
+    listing = table("texts", "", "not accepted", "share", "95 % interval", wide="")
+    before = ""
     for share in shares:
         low, high = share.interval
         rate = share.held / share.total
-        listing.add_row(
-            share.group, str(share.held), str(share.total), f"{rate:.1%}", f"{low:.1%} - {high:.1%}", share.name
-        )
+        counts = f"{share.held} of {share.total}"
+        group = share.group if share.group != before else ""
+        listing.add_row(group, share.name, counts, f"{rate:.1%}", f"{low:.1%} to {high:.1%}")
+        before = share.group
     console().print(listing)
+    console().print("Not accepted is caught for attacks and a false alarm for honest texts.")
