@@ -22,6 +22,8 @@ from truekeep.screens.rules import RuleScreen
 from truekeep.types import Finding, Standing
 
 SCOPES = ("relaxed", "strict")
+_CODE = 2
+"""Raised whenever the code of a screen, not only its data, comes to answer differently."""
 Stamp = tuple[tuple[int, int] | None, ...]
 
 
@@ -76,7 +78,7 @@ _panels: dict[tuple[str, str], Panel] = {}
 def _panel(rules: str, scope: str, engine: Callable[[], Engine]) -> Panel:
     """One panel for each set of rules and scope, however many keeps use it."""
     if (rules, scope) not in _panels:
-        version = hashlib.sha256(f"{__version__}\n{scope}\n{rules}\n{_data_digest()}".encode()).hexdigest()
+        version = hashlib.sha256(f"{__version__} {_CODE}\n{scope}\n{rules}\n{_data_digest()}".encode()).hexdigest()
         _panels[rules, scope] = Panel(lambda: (RuleScreen(engine(), scope), *_others(scope)), version)
     return _panels[rules, scope]
 
