@@ -6,6 +6,7 @@ before stays, and is taken back with ``revoke``.
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -15,7 +16,10 @@ from typing import Any
 from truekeep.candidate import checked_text
 from truekeep.config import CAPABILITIES, MEMBER_CAPABILITIES, Settings, default_channels
 from truekeep.errors import InvalidName, InvalidRequest, NotAllowed, UnknownChannel
+from truekeep.mutes import PREFIX as MUTED
+from truekeep.mutes import Mute, Mutes
 from truekeep.origin import person_name
+from truekeep.principal import principal_of
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.types import MEMBER, Channel, Standing, utc_text
 
@@ -33,6 +37,7 @@ class Channels:
         self._ledger = ledger
         self._settings = settings
         self._clock = clock
+        self.mutes = Mutes(ledger, clock)
 
     def get(self, name: str) -> Channel:
         """The channel of that name; ``reviewer:NAME`` always exists and can only review."""
@@ -40,7 +45,7 @@ class Channels:
             raise UnknownChannel("The channel must be a string.", hint=self._known())
         if name.startswith(_REVIEWER) and len(name) > len(_REVIEWER):
             return Channel(name, None, frozenset({"review"}))
-        sealed = self._ledger.get("channels", name)
+        sealed = self._ledger.get("channels", name) if not name.startswith(MUTED) else None
         found = self._enrolled(sealed) if sealed else self._settings.channels.get(name)
         if found is None:
             raise UnknownChannel("No such channel is configured.", hint=self._known())
@@ -55,7 +60,7 @@ class Channels:
 
     def list(self) -> list[dict[str, Any]]:
         """Every channel with its standing, its capabilities and where it was set up."""
-        own = {sealed.row.id: sealed for sealed in self._ledger.all("channels")}
+        own = {sealed.row.id: sealed for sealed in self._own()}
         built_in = default_channels()
         listed = [
             _entry(channel, "built in" if built_in.get(name) == channel else "settings")
@@ -98,6 +103,26 @@ class Channels:
     def retire(self, name: str, *, by: str, reason: str) -> None:
         """Close a way in. What came over it stays as it is."""
         self._write(self.get(name), "retired", by, reason)
+
+    def mute(self, channel: str, principal: str | None = None, *, by: str, reason: str) -> None:
+        """Refuse from here on what a source of hearsay says; an enrolled system's way in is retired instead."""
+        known = self.get(channel)
+        if known.standing is not Standing.HEARSAY:
+            raise InvalidRequest(
+                "Only sources of hearsay can be muted.", code="cannot_mute", hint="Retire the channel."
+            )
+        self.mutes.mute(known.name, principal_of(known.name, principal), by=by, reason=reason)
+
+    def unmute(self, channel: str, principal: str | None = None, *, by: str, reason: str) -> bool:
+        """Listen to a source again; says whether it was muted."""
+        return self.mutes.unmute(channel, principal_of(channel, principal), by=by, reason=reason)
+
+    def muted(self) -> builtins.list[Mute]:
+        """Every muted source."""
+        return self.mutes.listed()
+
+    def _own(self) -> builtins.list[Sealed]:
+        return [sealed for sealed in self._ledger.all("channels") if not sealed.row.id.startswith(MUTED)]
 
     def _write(self, channel: Channel, state: str, by: str, reason: str) -> None:
         body = {
@@ -144,7 +169,7 @@ class Channels:
         return _entry(channel, body["state"]) | {"by": body["by"], "reason": body["reason"], "at": body["at"]}
 
     def _known(self) -> str:
-        names = sorted({*self._settings.channels, *(sealed.row.id for sealed in self._ledger.all("channels"))})
+        names = sorted({*self._settings.channels, *(sealed.row.id for sealed in self._own())})
         listed = ", ".join(name for name in names if _NAME.fullmatch(name))
         return f"Channels: {listed}. Add others with 'truekeep channels enrol' or under [channels.NAME] in config.toml."
 

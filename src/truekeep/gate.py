@@ -18,6 +18,7 @@ from truekeep.holding import Holding, open_tag
 from truekeep.influence import valid_time
 from truekeep.lineage import Lineage
 from truekeep.memory_rows import DELETED, FELL, MemoryRows, Vector
+from truekeep.mutes import Mutes
 from truekeep.origin import AGENT
 from truekeep.policy import Policy, Ruling, decide
 from truekeep.proofs import Proofs
@@ -33,6 +34,7 @@ from truekeep.types import (
     Approval,
     Candidate,
     Decision,
+    Effects,
     Finding,
     Item,
     Memory,
@@ -55,6 +57,7 @@ _OUTRANKED = Ruling(
 )
 _QUEUE_FULL = Ruling(Decision.REJECT, "queue_full", "The review queue holds too much from this source already.")
 _NOT_ITS_OWN = Ruling(Decision.QUARANTINE, "change_proposed", "Held for review: it would change somebody else's words.")
+_MUTED = Ruling(Decision.REJECT, "source_muted", "A person muted this source.")
 _DELETION = Ruling(Decision.QUARANTINE, "deletion_proposed", "The deletion waits for a person.")
 
 
@@ -82,6 +85,7 @@ class Gate:
         holding: Holding,
         tombstones: Tombstones,
         lineage: Lineage,
+        mutes: Mutes,
         panel: Screening,
         policy: Policy,
         clock: Callable[[], datetime],
@@ -95,6 +99,7 @@ class Gate:
         self._holding = holding
         self._tombstones = tombstones
         self._lineage = lineage
+        self._mutes = mutes
         self._panel = panel
         self._policy = policy
         self._clock = clock
@@ -233,12 +238,13 @@ class Gate:
             yield
             self._proofs.recount()
 
-    def bury(self, entry: Entry, memory: Memory, *, by: str, reason: str) -> None:
+    def bury(self, entry: Entry, memory: Memory, *, by: str, reason: str) -> Effects:
         """Leave a tombstone for what a person rejected or forgot; what was derived from it falls, too."""
         fallen = [self._fell(entry, memory, child) for child in self._lineage.descendants(memory.id)]
         items = [item for item in fallen if item is not None]
-        self._tombstones.bury(entry, memory, by, reason, items)
+        stones = self._tombstones.bury(entry, memory, by, reason, items)
         entry.event("claim.buried", text=self._ledger.digest("text", memory.text), by=by, fallen=items)
+        return Effects(stones=stones, fallen=tuple(items))
 
     def _fell(self, entry: Entry, parent: Memory, child_id: str) -> str | None:
         """Take a derived memory of the same or lower standing out of use; what a person approved stands by itself."""
@@ -257,11 +263,23 @@ class Gate:
         if fallen is None:
             return False
         entry.event("tombstone.lifted", text=self._ledger.digest("text", text), by=by, reason=reason)
+        self._stand_up(entry, fallen, by, reason)
+        return True
+
+    def take_back(self, entry: Entry, effects: Effects, *, by: str, reason: str) -> None:
+        """Undo what a decision did beside the memories: its own tombstones go, what fell with it stands up again, and
+        values that it cleared are hearsay's again. A tombstone that was there before it stays.
+        """
+        self._tombstones.remove(entry, effects.stones)
+        self._proofs.mark_again(entry, effects.cleared)
+        entry.event("decision.taken_back", stones=len(effects.stones), marks=len(effects.cleared), by=by)
+        self._stand_up(entry, effects.fallen, by, reason)
+
+    def _stand_up(self, entry: Entry, fallen: Iterable[str], by: str, reason: str) -> None:
         for item in fallen:
             memory = self._holding.stand_up(entry, item, by=by, reason=reason)
             if memory is not None and self._ledger.get("memories", memory.id) is None:
                 self._put_back(entry, memory)
-        return True
 
     def _put_back(self, entry: Entry, memory: Memory) -> Memory:
         ((_, vector),) = self._catalog.vectors([memory])
@@ -274,8 +292,33 @@ class Gate:
         """Ask a person about a memory that led to a bad outcome, inside the caller's transaction."""
         self._holding.doubt(entry, memory)
 
-    def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> Memory:
-        """Store what a reviewer let in, inside the reviewer's transaction."""
+    def amended(self, item: Item, text: str) -> tuple[Item, Verdict]:
+        """An item with other words, and what today's screens make of those as a person's own. Only what would be
+        accepted may take the place of what was held; it is still from where the item came from.
+        """
+        memory = item.memory
+        candidate = Candidate(
+            text=text,
+            standing=Standing.OWNER,
+            origin=memory.origin,
+            kind=memory.kind,
+            topics=memory.topics,
+            entities=memory.entities,
+            metadata=memory.metadata,
+            as_of=memory.as_of,
+            expires_at=memory.expires_at,
+        )
+        judged = self._ruled(candidate, None)
+        if judged.ruling.decision is not Decision.ACCEPT:
+            refused = replace(judged, ruling=replace(judged.ruling, decision=Decision.REJECT))
+            with self._ledger.writing() as entry:
+                return item, self._refuse(entry, refused)
+        made = replace(self._memory(judged), id=memory.id, standing=memory.standing, created_at=memory.created_at)
+        verdict = Verdict(Decision.ACCEPT, judged.ruling.code, judged.ruling.reason, judged.findings)
+        return replace(item, memory=made, findings=judged.findings), verdict
+
+    def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> tuple[Memory, Effects]:
+        """Store what a reviewer let in, inside the reviewer's transaction; says what that did."""
         target = self._ledger.get("memories", item.target) if item.kind == "change" and item.target else None
         if item.kind == "contest":
             target = self._ledger.get("memories", item.memory.id)
@@ -284,7 +327,7 @@ class Gate:
             item = replace(item, memory=memory_from(target))
         own_id = item.memory.id if item.kind == "derived" else new_id("mem")
         approved = replace(item.memory, id=own_id, approval=approval, screened="", created_at=approval.at)
-        self._proofs.note(entry, approved.text, Standing.OWNER, reviewed=True)
+        cleared = self._proofs.note(entry, approved.text, Standing.OWNER, reviewed=True)
         ((_, vector),) = self._catalog.vectors([approved])
         watched = [approved, memory_from(target)] if target else [approved]
         with self._settlement.watching(entry, watched) as related:
@@ -293,7 +336,9 @@ class Gate:
             else:
                 stored = self._rows.bring_back(entry, approved, vector, related)
             entry.event("memory.approved", memory=stored.id, version=stored.version, item=item.id)
-        return stored
+        before = memory_from(target) if target is not None else None
+        took = (before.id, before.version) if before is not None else None
+        return stored, Effects(made=(stored.id, stored.version), took=took, cleared=cleared)
 
     def _judge(self, candidates: Sequence[Candidate], vectors: Vectors | None = None) -> list[_Judged]:
         embedded = self._catalog.vectors(candidates) if vectors is None else vectors
@@ -301,6 +346,8 @@ class Gate:
         return [judged[place] for place in range(len(candidates))]
 
     def _ruled(self, candidate: Candidate, vector: Vector | None) -> _Judged:
+        if self._mutes.covers(candidate):
+            return _Judged(candidate, _MUTED, (), vector)
         known = vector if self._catalog.is_screened() else None
         findings = self._forgotten(candidate) or self._panel.examine(fields_of(candidate), candidate.standing, known)
         return _Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)

@@ -123,6 +123,7 @@ class Keep:
             holding,
             Tombstones(ledger, clock),
             lineage,
+            self.channels.mutes,
             with_judge(panel, settings),
             policy,
             clock,
@@ -140,7 +141,7 @@ class Keep:
         groups = Groups(ledger, self._reader, self._gate, statements, self.actions.tickets, settings)
         self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
-        self.review = Review(ledger, self._gate, clock)
+        self.review = Review(ledger, self._gate, custody, self._reader, clock, settings.text_cap)
         self.audit = Audit(ledger, chronicle)
         jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
         self.working = Working(

@@ -75,16 +75,17 @@ class Proofs:
         """When a memory that cannot act by then expires."""
         return self._shelf.fades_at(memory.standing, memory.approval, memory.created_at)
 
-    def note(self, entry: Entry, text: str, standing: Standing, *, reviewed: bool = False) -> None:
+    def note(self, entry: Entry, text: str, standing: Standing, *, reviewed: bool = False) -> tuple[str, ...]:
         """Remember who was first to mention the telling values of a text, inside the writer's transaction.
 
         What was first met as hearsay stays so until the owner says it, too, or a reviewer approves it. In a shared
-        keep no member clears it for the others.
+        keep no member clears it for the others. Gives the marks that were cleared.
         """
+        cleared: list[str] = []
         if standing is Standing.OWNER and not reviewed and self.is_shared():
             standing = Standing.ENROLLED
         if standing is Standing.OWNER and self._ledger.is_empty("marks"):
-            return
+            return ()
         for mark in _marks(text):
             row_id = self._ledger.digest("mark", mark)
             known = self._ledger.get("marks", row_id)
@@ -93,6 +94,15 @@ class Proofs:
                     entry.put("marks", row_id, {"v": 1, "first": standing.label})
             elif standing is Standing.OWNER and (not known.verified or _is_hearsay(known.row.body)):
                 entry.replace("marks", known.row, {"v": 1, "first": standing.label})
+                cleared.append(row_id)
+        return tuple(cleared)
+
+    def mark_again(self, entry: Entry, cleared: Iterable[str]) -> None:
+        """Let values count as first met as hearsay again, because the approval that cleared them was taken back."""
+        for row_id in cleared:
+            known = self._ledger.get("marks", row_id)
+            if known is not None:
+                entry.replace("marks", known.row, {"v": 1, "first": Standing.HEARSAY.label})
 
     def credits(self, memory: Memory) -> Credits:
         """Good and bad outcomes of runs whose redeemed tickets relied on the memory as it is now.

@@ -1,34 +1,71 @@
-"""Review: a person looks at what was held back and lets it in, or rejects it for good."""
+"""Review: a person looks at what was held back and lets it in, or rejects it for good.
+
+A decision can be taken back by whoever made it, for ten minutes and as long as nothing was built on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime
+import builtins
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from truekeep import fence
+from truekeep.ancestry import Ancestry, Chain
 from truekeep.candidate import checked_moment, checked_text
-from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.custody import Custody
+from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
 from truekeep.gate import Gate
 from truekeep.origin import person_name
+from truekeep.reading import Reader, Shown
 from truekeep.screens.credentials import redact
 from truekeep.stores.entry import Entry
 from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.stores.records import item_body, item_from
-from truekeep.types import Approval, Decision, Item, Verdict, utc_text
+from truekeep.stores.records import item_body, item_from, memory_from
+from truekeep.types import Approval, Decision, Effects, Item, Verdict, utc_text
+from truekeep.waiting import Facets, Group, Waiting, Wanted
 
+UNDO_WINDOW = timedelta(minutes=10)
+"""How long a decision can be taken back."""
+EDITABLE = frozenset({"memory", "change", "derived", "revoked"})
+"""The kinds of item that hold a text of their own, which a reviewer may change before letting it in."""
 STATES = ("open", "approved", "rejected", "expired", "lifted")
 _REASON_CAP = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What would be if an item were approved."""
+
+    may_act: bool
+    why: str
+    concerned: tuple[Shown, ...] = ()
+    """The memories that it is about: those it contradicts, would change or would delete."""
 
 
 class Review:
     """The review queue of one keep."""
 
-    def __init__(self, ledger: Ledger, gate: Gate, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        gate: Gate,
+        custody: Custody,
+        reader: Reader,
+        clock: Callable[[], datetime],
+        text_cap: int,
+    ) -> None:
         self._ledger = ledger
         self._gate = gate
+        self._custody = custody
+        self._reader = reader
         self._clock = clock
+        self._text_cap = text_cap
+        self._waiting = Waiting(ledger, clock)
+        self._ancestry = Ancestry(ledger)
 
     def list(self, state: str | None = "open") -> list[Item]:
         """Items in that state (all for ``None``), oldest first."""
@@ -38,9 +75,35 @@ class Review:
         current = [self._current(item) for item in items if item]
         return [item for item in current if state is None or item.state == state]
 
+    def count(self, wanted: Wanted | None = None) -> int:
+        """How many open items there are, or how many of those that are looked for."""
+        return len(self._waiting.cards(wanted))
+
+    def groups(self, wanted: Wanted | None = None) -> builtins.list[Group]:
+        """Open items grouped by claim and source, those first that have waited longest."""
+        return self._waiting.groups(wanted)
+
+    def facets(self) -> Facets:
+        """How many open items there are of each reason, channel, principal and severity."""
+        return self._waiting.facets()
+
     def show(self, item_id: str) -> Item:
         """One item, with the raw text: for a person's eyes, never for a prompt."""
         return self._find(item_id)[1]
+
+    def chain(self, item_id: str) -> Chain:
+        """Where an item came from: what was read, by which session, and what was made of it."""
+        return self._ancestry.of(self.show(item_id).memory)
+
+    def outlook(self, item_id: str, *, by: str, inform_only: bool = False) -> Outlook:
+        """What an item could do once it is approved, and whom it would contradict then. Nothing is changed."""
+        item = self.show(item_id)
+        rules = tuple(dict.fromkeys(finding.rule_id for finding in item.findings))
+        approval = Approval(person_name(by), "", self._clock(), inform_only=inform_only, rules=rules)
+        would = self._reader.shown(replace(item.memory, approval=approval, screened=""))
+        concerned = dict.fromkeys((*item.contests, *([item.target] if item.target else [])))
+        found = [sealed for one in concerned if (sealed := self._ledger.get("memories", one)) is not None]
+        return Outlook(would.may_act, would.why, tuple(self._reader.shown(memory_from(one)) for one in found))
 
     def approve(
         self,
@@ -51,11 +114,13 @@ class Review:
         until: datetime | None = None,
         inform_only: bool = False,
         purpose: str | None = None,
+        text: str | None = None,
     ) -> Verdict:
         """Let an item in. The approval names who and why, and may be limited in time, purpose or to informing.
 
         Approving a proposed deletion deletes; approving a memory in doubt leaves it as it is; approving one that
-        contests another lets it take the other's place.
+        contests another lets it take the other's place. With ``text`` other words are let in than were held, if the
+        gate would accept them from the owner; if not, the verdict says why, and the item goes on waiting.
         """
         approval = Approval(
             by=person_name(by),
@@ -65,18 +130,15 @@ class Review:
             inform_only=_checked_flag(inform_only),
             purpose=checked_text(purpose, _REASON_CAP) if purpose is not None else None,
         )
+        amended = self._amended(item_id, text) if text is not None else None
+        if amended is not None and not amended[1].accepted:
+            return amended[1]
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
+            item = replace(item, memory=amended[0].memory, findings=amended[0].findings) if amended else item
             approval = replace(approval, rules=tuple(dict.fromkeys(finding.rule_id for finding in item.findings)))
-            if item.kind == "deletion":
-                self._delete(entry, item.target or "", by)
-                verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=item.target, item_id=item.id)
-            elif item.kind == "doubt":
-                verdict = Verdict(Decision.ACCEPT, "kept", "Kept.", memory_id=item.target, item_id=item.id)
-            else:
-                memory = self._gate.admit_approved(entry, item, approval)
-                verdict = Verdict(Decision.ACCEPT, "approved", "Approved.", memory_id=memory.id, item_id=item.id)
-            self._settle(entry, sealed, replace(item, state="approved", decided_by=by, decided_reason=reason))
+            verdict, effects = self._let_in(entry, item, approval)
+            self._settle(entry, sealed, replace(item, state="approved", decided_by=by, decided_reason=reason), effects)
             entry.event(
                 "review.approved",
                 item=item.id,
@@ -86,9 +148,26 @@ class Review:
                 until=utc_text(approval.until) if approval.until else None,
                 inform_only=inform_only,
                 purpose=purpose,
+                **({"edited": True} if amended else {}),
             )
             entry.told.append(verdict)
         return verdict
+
+    def _let_in(self, entry: Entry, item: Item, approval: Approval) -> tuple[Verdict, Effects]:
+        if item.kind == "deletion":
+            took = self._delete(entry, item.target or "", approval.by)
+            verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=item.target, item_id=item.id)
+            return verdict, Effects(took=took)
+        if item.kind == "doubt":
+            return Verdict(Decision.ACCEPT, "kept", "Kept.", memory_id=item.target, item_id=item.id), Effects()
+        memory, effects = self._gate.admit_approved(entry, item, approval)
+        return Verdict(Decision.ACCEPT, "approved", "Approved.", memory_id=memory.id, item_id=item.id), effects
+
+    def _amended(self, item_id: str, text: str) -> tuple[Item, Verdict]:
+        _, item = self._open_item(item_id)
+        if item.kind not in EDITABLE:
+            raise InvalidRequest("This item has no text of its own to change.", code="not_editable")
+        return self._gate.amended(item, checked_text(text, self._text_cap))
 
     def reject(self, item_id: str, *, by: str, reason: str) -> None:
         """Turn an item down. Its claim leaves a tombstone: planting it again is refused without asking twice.
@@ -100,12 +179,74 @@ class Review:
         checked_text(reason, _REASON_CAP)
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
-            self._settle(entry, sealed, replace(item, state="rejected", decided_by=by, decided_reason=reason))
-            if item.kind in ("doubt", "contest"):
-                self._delete(entry, item.memory.id, by)
+            effects = Effects()
+            took = self._delete(entry, item.memory.id, by) if item.kind in ("doubt", "contest") else None
             if item.kind != "deletion":
-                self._gate.bury(entry, item.memory, by=by, reason=reason)
+                effects = self._gate.bury(entry, item.memory, by=by, reason=reason)
+            settled = replace(item, state="rejected", decided_by=by, decided_reason=reason)
+            self._settle(entry, sealed, settled, replace(effects, took=took))
             entry.event("review.rejected", item=item.id, by=by, reason=reason)
+
+    def decide(
+        self, wanted: Iterable[tuple[str, str]], *, approve: bool, by: str, reason: str, inform_only: bool = False
+    ) -> dict[str, str]:
+        """Approve or reject several items, each by its id and the tag of the version that was looked at.
+
+        Gives a code for each: ``done``, or why it was left as it is. What somebody else decided meanwhile stays so.
+        """
+        told: dict[str, str] = {}
+        with self._ledger.group():
+            for item_id, etag in wanted:
+                try:
+                    if item_etag(self.show(item_id)) != etag:
+                        told[item_id] = "item_settled"
+                        continue
+                    if approve:
+                        self.approve(item_id, by=by, reason=reason, inform_only=inform_only)
+                    else:
+                        self.reject(item_id, by=by, reason=reason)
+                    told[item_id] = "done"
+                except (InvalidRequest, UnknownId) as error:
+                    told[item_id] = error.code
+        return told
+
+    def undo(self, item_id: str, *, by: str, reason: str) -> Item:
+        """Take a decision back: the item waits again, and the keep is as it was before.
+
+        Only whoever decided may, for ten minutes, and not once something else has changed what the decision made.
+        """
+        person_name(by)
+        checked_text(reason, _REASON_CAP)
+        with self._ledger.writing() as entry:
+            sealed, item = self._find(item_id)
+            effects = self._undoable(item, by)
+            made = self._ledger.get("memories", effects.made[0]) if effects.made else None
+            self._custody.exchange(entry, [made] if made else [], [effects.took] if effects.took else [], item.id)
+            self._gate.take_back(entry, effects, by=by, reason=reason)
+            again = replace(item, state="open", decided_by=None, decided_reason=None, decided_at=None, effects=None)
+            entry.replace("queue", sealed.row, item_body(again), effects.tag)
+            entry.event("review.reopened", item=item.id, was=item.state, by=by, reason=reason)
+        return again
+
+    def _undoable(self, item: Item, by: str) -> Effects:
+        effects, decided_at = item.effects, item.decided_at
+        if effects is None or decided_at is None or item.state not in ("approved", "rejected"):
+            raise InvalidRequest("There is no decision to take back.", code="nothing_to_undo")
+        if item.decided_by != by:
+            raise NotAllowed("Somebody else decided this.", code="undo_not_yours", hint="Only they can take it back.")
+        if self._clock() - decided_at > UNDO_WINDOW:
+            raise InvalidRequest("A decision can be taken back for ten minutes.", code="undo_too_late")
+        if not self._is_as_left(effects):
+            raise InvalidRequest("What was decided has been changed since.", code="changed_since")
+        return effects
+
+    def _is_as_left(self, effects: Effects) -> bool:
+        """Whether the memory is still what the decision made of it, or still gone."""
+        concerned = effects.made or effects.took
+        sealed = self._ledger.get("memories", concerned[0]) if concerned else None
+        if effects.made is None:
+            return sealed is None
+        return sealed is not None and sealed.verified and memory_from(sealed).version == effects.made[1]
 
     def lift(self, text: str, *, by: str, reason: str) -> bool:
         """Remove the tombstone of a claim, so that it may be said again; says whether there was one.
@@ -134,14 +275,16 @@ class Review:
         lapsed = item.state == "open" and item.expires_at <= self._clock()
         return replace(item, state="expired") if lapsed else item
 
-    def _settle(self, entry: Entry, sealed: Sealed, settled: Item) -> None:
-        entry.replace("queue", sealed.row, item_body(replace(settled, decided_at=self._clock())))
+    def _settle(self, entry: Entry, sealed: Sealed, settled: Item, effects: Effects) -> None:
+        done = replace(effects, tag=sealed.row.tag)
+        entry.replace("queue", sealed.row, item_body(replace(settled, decided_at=self._clock(), effects=done)))
 
-    def _delete(self, entry: Entry, memory_id: str, by: str) -> None:
+    def _delete(self, entry: Entry, memory_id: str, by: str) -> tuple[str, int] | None:
         sealed = self._ledger.get("memories", memory_id)
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
         self._gate.remove(entry, sealed, by=by)
+        return (memory_id, memory_from(sealed).version) if sealed.verified else None
 
 
 def _checked_flag(inform_only: bool) -> bool:
@@ -153,6 +296,17 @@ def _checked_flag(inform_only: bool) -> bool:
 def text_of(item: Item) -> str:
     """What is held, without passwords, keys and codes: whoever decides need not see them."""
     return redact(item.memory.text) if item.findings else item.memory.text
+
+
+def item_etag(item: Item) -> str:
+    """A tag that changes with whatever a person looks at before they decide."""
+    return etag_of(item_as_dict(item))
+
+
+def etag_of(members: Mapping[str, Any]) -> str:
+    """The tag of an item's JSON members."""
+    content = json.dumps(members, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def item_as_dict(item: Item) -> dict[str, Any]:

@@ -37,18 +37,25 @@ class Tombstones:
         stones = (tombstone_from(sealed) for sealed in self._found([*self._keys(text), *self._parts(text)]))
         return next((stone for stone in stones if stone is not None and stone.standing >= standing), None)
 
-    def bury(self, entry: Entry, memory: Memory, by: str, reason: str, fallen: Sequence[str] = ()) -> None:
-        """Leave a tombstone for a claim, inside the caller's transaction; a higher one stays."""
-        keys = self._keys(memory.text)
+    def bury(self, entry: Entry, memory: Memory, by: str, reason: str, fallen: Sequence[str] = ()) -> tuple[str, ...]:
+        """Leave a tombstone for a claim, inside the caller's transaction; a higher one stays. Gives what is new."""
+        keys, new = self._keys(memory.text), []
         for key in keys:
             sealed = self._ledger.get("tombstones", key)
             known = tombstone_from(sealed) if sealed else None
             stone = Tombstone(key, memory.standing, by, reason, self._clock(), keys, tuple(fallen))
             if sealed is None:
                 entry.put("tombstones", key, tombstone_body(stone))
+                new.append(key)
             elif known is None or known.standing < stone.standing:
                 merged = (*(known.fallen if known else ()), *fallen)
                 entry.replace("tombstones", sealed.row, tombstone_body(replace(stone, fallen=merged)))
+        return tuple(new)
+
+    def remove(self, entry: Entry, keys: Sequence[str]) -> None:
+        """Take away just these."""
+        for sealed in self._found(keys):
+            entry.remove("tombstones", sealed.row)
 
     def lift(self, entry: Entry, text: str) -> tuple[str, ...] | None:
         """Remove what lies over a text; gives the items of what fell with it, or nothing if there was no tombstone."""

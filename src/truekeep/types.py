@@ -198,6 +198,24 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """What a decision did to the keep, so that it can be taken back for a while."""
+
+    made: tuple[str, int] | None = None
+    """The memory, and its version, that is there because of it."""
+    took: tuple[str, int] | None = None
+    """The one that it put into history."""
+    stones: tuple[str, ...] = ()
+    """The tombstones it left."""
+    fallen: tuple[str, ...] = ()
+    """The items of what fell with what was rejected."""
+    cleared: tuple[str, ...] = ()
+    """The marks of values first met as hearsay that it cleared."""
+    tag: str = ""
+    """The tag that the item had while it waited."""
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """Something that waits for a person, or waited: a held text, a proposed deletion or a proposed change."""
 
@@ -216,6 +234,8 @@ class Item:
     decided_by: str | None = None
     decided_reason: str | None = None
     decided_at: datetime | None = None
+    effects: Effects | None = None
+    """What the decision did, as long as it can be taken back."""
 
 
 @dataclass(frozen=True, slots=True)

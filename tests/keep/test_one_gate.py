@@ -46,6 +46,13 @@ def _forgotten_poison(keep: Keep) -> str:
     return memory.id
 
 
+def _held(keep: Keep) -> str:
+    """Something that waits for a reviewer, who will let other words in instead."""
+    item_id = keep.remember("The office is in Nitra.", via="web", principal="example.com").item_id
+    assert item_id
+    return item_id
+
+
 WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
     "Keep.remember": lambda keep, _: keep.remember(POISON, via="user"),
     "Keep.remember_many": lambda keep, _: keep.remember_many([POISON], via="user")[0],
@@ -58,6 +65,7 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
     "Session.remember": lambda keep, _: keep.session("s-1").remember(POISON, via="user"),
     "Keep.extract": lambda keep, _: extracted(keep, keep.extract),
     "Handle.extract": lambda keep, _: extracted(keep, lambda _, **options: agent_of(keep).extract(**options)),
+    "Review.approve": lambda keep, _: keep.review.approve(_held(keep), by="eva", reason="ok", text=POISON),
     "Session.extract": lambda keep, _: extracted(keep, lambda _, **options: keep.session("s-1").extract(**options)),
 }
 NOT_WRITERS = {
@@ -73,7 +81,7 @@ NOT_WRITERS = {
         "snapshot",
     },
     "Session": {"bind", "check_action", "get_memories", "observe", "recall", "redeem", "snapshot"},
-    "Review": {"approve", "lift", "list", "reject", "show"},
+    "Review": {"chain", "count", "decide", "facets", "groups", "lift", "list", "outlook", "reject", "show", "undo"},
 }  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 
 from tests.promises.agreement import later, pick_item, same
-from tests.promises.record import Outcome, attempt
+from tests.promises.record import Outcome, PromiseBroken, attempt
 from tests.promises.side import Side
 from tests.promises.twins import IncidentPair, Twins
 from tests.promises.world import DESK
 from truekeep.incident import Report
+from truekeep.review import item_etag
 
 _BY: dict[str, Any] = {"by": "eva", "reason": "it has to be"}
 
@@ -42,6 +43,55 @@ class Reject:
     def run(self, twins: Twins) -> None:
         if (pair := pick_item(twins, self.which)) is not None:
             same(twins.both(lambda side: turn_down(side, getattr(pair, side.name))), self)
+
+
+@dataclass(frozen=True)
+class DecideSeveral:
+    """A reviewer turns several items down at once, as they stood when they were looked at."""
+
+    which: tuple[int, ...]
+
+    def run(self, twins: Twins) -> None:
+        pairs = [pair for one in self.which if (pair := pick_item(twins, one)) is not None]
+
+        def decide(side: Side) -> Outcome:
+            items = [side.keep.review.show(getattr(pair, side.name)) for pair in pairs]
+            seen = [(item.id, item_etag(item)) for item in items]
+            return Outcome(" ".join(side.keep.review.decide(seen, approve=False, **_BY).values()))
+
+        same(twins.both(decide), self)
+
+
+@dataclass(frozen=True)
+class Reconsider:
+    """A reviewer decides and takes the decision back: nothing is left of it."""
+
+    which: int
+    approve: bool
+
+    def run(self, twins: Twins) -> None:
+        if (pair := pick_item(twins, self.which)) is None:
+            return
+        for side in twins.sides:
+            before, item_id, review = acting(side), getattr(pair, side.name), side.keep.review
+            decide = review.approve if self.approve else review.reject
+            if attempt(partial(decide, item_id, by="eva", reason="a slip")).ok:
+                review.undo(item_id, by="eva", reason="it was a slip")
+                if acting(side) != before:
+                    raise PromiseBroken(f"P2: {self} changed who acts")
+
+
+@dataclass(frozen=True)
+class Mute:
+    """A person no longer wants to hear of a source, or does again."""
+
+    principal: str
+    again: bool
+
+    def run(self, twins: Twins) -> None:
+        for side in twins.sides:
+            channels = side.keep.channels
+            (channels.unmute if self.again else channels.mute)("web", self.principal, **_BY)
 
 
 @dataclass(frozen=True)
@@ -147,6 +197,11 @@ class Maintain:
                 side.reopen()
             else:
                 attempt(partial(_reindexed, side))
+
+
+def acting(side: Side) -> dict[str, bool]:
+    """Which memories may act."""
+    return {entry["id"]: entry["may_act"] for entry in side.keep.get_memories()}
 
 
 def _reindexed(side: Side) -> list[Any]:

@@ -15,7 +15,21 @@ from hypothesis import strategies as st
 from tests.promises import distilling
 from tests.promises.acting import Ask, CarryOut, Confirm, CreditRun, Redeem
 from tests.promises.agreement import Operation
-from tests.promises.deciding import Approve, Enrol, Erase, Lift, Maintain, Pass, Reject, Revoke, Rewind, Undo
+from tests.promises.deciding import (
+    Approve,
+    DecideSeveral,
+    Enrol,
+    Erase,
+    Lift,
+    Maintain,
+    Mute,
+    Pass,
+    Reconsider,
+    Reject,
+    Revoke,
+    Rewind,
+    Undo,
+)
 from tests.promises.distilling import Distil
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.merging import Consolidate
@@ -161,6 +175,8 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
             st.sampled_from((None, 3)),
         ),
         st.builds(Reject, numbers),
+        st.builds(DecideSeveral, st.tuples(numbers, numbers)),
+        st.builds(Reconsider, numbers, st.booleans()),
         st.builds(Lift, sayings),
     ),
     "ask": st.builds(
@@ -184,6 +200,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Pass, st.sampled_from((1, 30, 60 * 24, 60 * 24 * 12))),
         st.builds(Maintain, st.booleans()),
         st.builds(Enrol, st.booleans()),
+        st.builds(Mute, st.sampled_from(SITES), st.booleans()),
     ),
 }
 """Every operation of the shared life, in groups of about equal weight."""

@@ -13,7 +13,21 @@ from hypothesis import Phase, given, settings
 from tests.promises.acting import Ask, CarryOut, Confirm, CreditRun, Redeem
 from tests.promises.agreement import Operation
 from tests.promises.comparison import compare
-from tests.promises.deciding import Approve, Enrol, Erase, Lift, Maintain, Pass, Reject, Revoke, Rewind, Undo
+from tests.promises.deciding import (
+    Approve,
+    DecideSeveral,
+    Enrol,
+    Erase,
+    Lift,
+    Maintain,
+    Mute,
+    Pass,
+    Reconsider,
+    Reject,
+    Revoke,
+    Rewind,
+    Undo,
+)
 from tests.promises.distilling import CUSTOM, Distil
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.machine import EVERYTHING
@@ -65,6 +79,11 @@ LIFE: tuple[Operation, ...] = (
     Remember("owner", PLANT),
     Remember("web", INJECTION),
     LookAround(0, "s-1"),
+    Reconsider(0, True),
+    Reconsider(0, False),
+    DecideSeveral((0,)),
+    Mute("evil.example", False),
+    Mute("evil.example", True),
     Approve(0),
     Reject(1),
     Lift(TRUE[0]),

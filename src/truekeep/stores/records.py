@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from truekeep.stores.ledger import Sealed
 from truekeep.types import (
     Approval,
+    Effects,
     Finding,
     Item,
     Memory,
@@ -87,7 +89,8 @@ def memory_from(sealed: Sealed) -> Memory:
 
 def item_body(item: Item) -> dict[str, Any]:
     """A review item as stored."""
-    return {
+    effects = {"effects": asdict(item.effects)} if item.effects else {}
+    return effects | {
         "v": 1,
         "kind": item.kind,
         "state": item.state,
@@ -125,6 +128,18 @@ def item_from(sealed: Sealed) -> Item | None:
         decided_by=body["decided_by"],
         decided_reason=body["decided_reason"],
         decided_at=_moment(body["decided_at"]),
+        effects=_effects(body["effects"]) if "effects" in body else None,
+    )
+
+
+def _effects(body: dict[str, Any]) -> Effects:
+    return Effects(
+        made=(body["made"][0], body["made"][1]) if body["made"] else None,
+        took=(body["took"][0], body["took"][1]) if body["took"] else None,
+        stones=tuple(body["stones"]),
+        fallen=tuple(body["fallen"]),
+        cleared=tuple(body["cleared"]),
+        tag=body["tag"],
     )
 
 

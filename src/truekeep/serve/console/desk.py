@@ -104,24 +104,26 @@ class Desk:
 
     def page(self, template: str, /, status: int = 200, **context: Any) -> Response:
         """A page, with the frame around it."""
-        frame = {"desk": self, "entries": self._entries(), "state": self._state(), **_look(self.request)}
+        state, waiting = self._state()
+        frame = {"desk": self, "entries": self.entries(), "state": state, "waiting": waiting, **_look(self.request)}
         html = rendered(template, self.words, {"here": "", **frame, **context})
         return HTMLResponse(html, status_code=status)
 
-    def _entries(self) -> list[Entry]:
+    def entries(self) -> list[Entry]:
+        """The pages that they may see."""
         from truekeep.serve.console.pages import ENTRIES  # noqa: PLC0415 - the pages are built on the desk
 
         return [entry for entry in ENTRIES if any(map(self.may, entry.roles))]
 
-    def _state(self) -> Verification | None:
-        """Whether the open keep is what its log left behind; the frame always says so."""
+    def _state(self) -> tuple[Verification | None, int]:
+        """Whether the open keep is what its log left behind, and how much waits; the frame always says so."""
         if self.keep_name is None:
-            return None
+            return None, 0
         try:
             with self.open() as keep:
-                return keep.audit.state()
+                return keep.audit.state(), keep.review.count()
         except StoreError as error:
-            return Verification(False, 0, 0, (str(error),))
+            return Verification(False, 0, 0, (str(error),)), 0
 
 
 def signed_in(*roles: str) -> Callable[[Request], Desk]:
@@ -155,7 +157,7 @@ def spoken(request: Request) -> Words:
 
 def bare_page(request: Request, template: str, /, status: int = 200, **context: Any) -> Response:
     """A page for somebody who is not signed in."""
-    frame = {"desk": None, "entries": [], "state": None, "here": "", **_look(request)}
+    frame = {"desk": None, "entries": [], "state": None, "waiting": 0, "here": "", **_look(request)}
     return HTMLResponse(rendered(template, spoken(request), {**frame, **context}), status_code=status)
 
 

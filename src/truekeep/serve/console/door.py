@@ -97,7 +97,7 @@ def start(desk: Anybody) -> Response:
 @router.get("/k/{keep}/")
 def first_page(desk: Anybody) -> Response:
     """The first page that the person may see."""
-    entries = desk._entries()
+    entries = desk.entries()
     return desk.back_to(desk.path(entries[0].path))
 
 

@@ -27,6 +27,13 @@ class Fields:
             raise InvalidRequest(f"A field has at most {cap:,} characters.", code="field_too_long")
         return found.strip()
 
+    def reason(self) -> str:
+        """Why something is done; nothing is done without."""
+        found = self.text("reason")
+        if not found:
+            raise InvalidRequest("Every decision needs a reason.", code="reason_missing")
+        return found
+
     def all(self, name: str) -> list[str]:
         """The values of a field that may be there several times."""
         return [value for key, value in self._pairs if key == name]

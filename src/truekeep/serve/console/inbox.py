@@ -1,20 +1,131 @@
-"""The inbox: what was held back and waits for a person, oldest first."""
+"""The inbox: what was held back and waits for a person, grouped by claim and source, oldest first, one item open."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
-from starlette.responses import Response
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Annotated
 
-from truekeep.serve.console.desk import Entry, Reviewer
+from fastapi import APIRouter, Depends, Query
+from starlette.responses import JSONResponse, Response
+
+from truekeep.errors import UnknownId
+from truekeep.keep import Keep
+from truekeep.review import UNDO_WINDOW
+from truekeep.serve.console.desk import Desk, Entry, Reviewer
+from truekeep.serve.console.item import Opened, opened
+from truekeep.types import Item
+from truekeep.waiting import Group, Wanted
 
 router = APIRouter()
 ENTRY = Entry("inbox", "inbox", ("reviewer",))
+PAGE = 25
+_MOST_CHOICES = 40
+_CAP = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What somebody looks at in the inbox: a filter and a page of it."""
+
+    wanted: Wanted
+    page: int = 1
+
+    def query(self, **more: object) -> dict[str, object]:
+        """The same look as members of an address."""
+        members = {"q" if name == "text" else name: value for name, value in asdict(self.wanted).items() if value}
+        return {**members, **({"page": self.page} if self.page > 1 else {}), **more}
+
+
+def look(
+    code: Annotated[str, Query(max_length=_CAP)] = "",
+    kind: Annotated[str, Query(max_length=_CAP)] = "",
+    channel: Annotated[str, Query(max_length=_CAP)] = "",
+    principal: Annotated[str, Query(max_length=_CAP)] = "",
+    severity: Annotated[str, Query(max_length=_CAP)] = "",
+    group: Annotated[str, Query(max_length=_CAP)] = "",
+    q: Annotated[str, Query(max_length=_CAP)] = "",
+    page: Annotated[int, Query(ge=1, le=100_000)] = 1,
+) -> Look:
+    """The look that an address asks for."""
+    return Look(Wanted(code, kind, channel, principal, severity, group, q.strip()), page)
+
+
+Looking = Annotated[Look, Depends(look)]
 
 
 @router.get("/k/{keep}/inbox")
-def inbox(desk: Reviewer) -> Response:
-    """The list."""
+def inbox(
+    desk: Reviewer,
+    at: Looking,
+    item: Annotated[str, Query(max_length=_CAP)] = "",
+    done: Annotated[str, Query(max_length=_CAP)] = "",
+) -> Response:
+    """The list, with one item open beside it."""
     with desk.open() as keep:
         desk.require_reviewer(keep)
-        items = keep.review.list()[:50]
-    return desk.page("inbox.html", here="inbox", items=items)
+        groups = keep.review.groups(at.wanted)
+        pages = max(1, -(-len(groups) // PAGE))
+        at = Look(at.wanted, min(at.page, pages))
+        shown = groups[(at.page - 1) * PAGE : at.page * PAGE]
+        open_id = item or (shown[0].first.id if shown else "")
+        beside = opened(desk, keep, open_id) if open_id else None
+        facets = keep.review.facets()
+        decided = _decided(desk, keep, done)
+        seen = queue_tag(groups)
+    return desk.page(
+        "inbox.html",
+        here="inbox",
+        at=at,
+        groups=shown,
+        total=sum(len(group.cards) for group in groups),
+        group_total=len(groups),
+        pages=pages,
+        opened=beside,
+        picked=bool(item),
+        after=_next(shown, beside),
+        facets=facets,
+        choices=_MOST_CHOICES,
+        decided=decided,
+        window=UNDO_WINDOW,
+        seen=seen,
+    )
+
+
+@router.get("/k/{keep}/live")
+def live(desk: Reviewer, at: Looking) -> Response:
+    """What is new, for a page that is open: how many wait, and whether the list is still the one it shows."""
+    with desk.open() as keep:
+        desk.require_reviewer(keep)
+        groups = keep.review.groups(at.wanted)
+        waiting = keep.review.count()
+    return JSONResponse({"waiting": waiting, "queue": queue_tag(groups)})
+
+
+def queue_tag(groups: list[Group]) -> str:
+    """A short tag of what a list holds."""
+    ids = " ".join(card.item.id for group in groups for card in group.cards)
+    return hashlib.sha256(ids.encode()).hexdigest()[:12]
+
+
+def _decided(desk: Desk, keep: Keep, item_id: str) -> Item | None:
+    """What this person has just decided and may still take back, by the item itself and not by the address."""
+    if not item_id:
+        return None
+    try:
+        item = keep.review.show(item_id)
+    except UnknownId:
+        return None
+    return item if item.effects is not None and item.decided_by == desk.by else None
+
+
+def _next(groups: list[Group], beside: Opened | None) -> str:
+    """The item to open once this one is decided."""
+    firsts = [group.first.id for group in groups]
+    same = next((group for group in groups if beside and any(c.item.id == beside.item.id for c in group.cards)), None)
+    if same is None or beside is None:
+        return ""
+    others = [card.item.id for card in same.cards if card.item.id != beside.item.id]
+    place = firsts.index(same.first.id)
+    follows = firsts[place + 1] if place + 1 < len(firsts) else (firsts[place - 1] if place else "")
+    return others[0] if others else follows

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from truekeep.serve.console import assets, audit, dashboard, door, inbox, incident, memories, rewinding
+from truekeep.serve.console import (
+    assets,
+    audit,
+    bulk,
+    dashboard,
+    deciding,
+    door,
+    inbox,
+    incident,
+    memories,
+    rewinding,
+    source,
+)
 
 PAGES = (inbox, memories, incident, audit, dashboard)
 """A page is a module with a ``router`` and an ``ENTRY``."""
 ENTRIES = tuple(page.ENTRY for page in PAGES)
-ROUTERS = (assets.router, door.router, rewinding.router, *(page.router for page in PAGES))
+_BESIDE = (assets, door, deciding, bulk, source, rewinding)
+"""What pages send their forms to, and what all of them use."""
+ROUTERS = tuple(module.router for module in (*_BESIDE, *PAGES))

@@ -30,6 +30,8 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals |= {"asset": asset, "spelled": spelled, "shows_hidden": shows_hidden, "languages": LANGUAGES}
+    made.globals["spans_of"] = lambda findings: [one.span for one in findings if one.field == "text"]
+    made.filters["replaced"] = lambda members, **more: {**members, **more}
     return made
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -11,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from truekeep.errors import InvalidRequest
-from truekeep.review import item_as_dict
+from truekeep.review import etag_of, item_as_dict
 from truekeep.serve.pool import Lease
 from truekeep.serve.rest.models import Body, Finding, Moment, VerdictOut
 from truekeep.serve.rest.openapi import refusals
@@ -182,5 +180,4 @@ def reviewer(call: Call) -> str:
 
 
 def _tagged(item: dict[str, Any]) -> dict[str, Any]:
-    content = json.dumps(item, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return item | {"etag": hashlib.sha256(content).hexdigest()[:32]}
+    return item | {"etag": etag_of(item)}

@@ -36,6 +36,11 @@
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     if (event.key === "?" && help) { help.open ? help.close() : help.showModal(); event.preventDefault(); return; }
     if (localStorage.getItem(KEYS_OFF) || (help && help.open)) return;
+    if (event.key === "x") {
+      const row = document.activeElement?.closest(".row") ?? document.querySelector('.row:has([aria-current="true"])');
+      const box = row?.querySelector("input[type=checkbox]");
+      if (box) { box.checked = !box.checked; event.preventDefault(); return; }
+    }
     if (event.key === "j" || event.key === "k") { step(event.key === "j" ? 1 : -1); event.preventDefault(); }
     else if (event.key.length === 1 && press(event.key)) event.preventDefault();
   });
