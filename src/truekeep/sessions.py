@@ -53,7 +53,7 @@ class Sessions:
         self,
         ledger: Ledger,
         transcripts: Transcripts,
-        note: Callable[[Entry, str, Standing], None],
+        note: Callable[[Entry, str, Standing], object],
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger

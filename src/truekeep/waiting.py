@@ -7,14 +7,13 @@ is shown of an item is read again from its sealed row.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cached_property
 
-from truekeep.stores.audit import Touched
+from truekeep.followed import Followed
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import item_from
 from truekeep.text import folded
@@ -121,19 +120,13 @@ class Waiting:
     """Follows the review queue of one keep."""
 
     def __init__(self, ledger: Ledger, clock: Callable[[], datetime]) -> None:
-        self._ledger = ledger
+        self._open = Followed(ledger, "queue", _card)
         self._clock = clock
-        self._lock = threading.RLock()
-        self._open: dict[int, Card] | None = None
-        self._changed: set[int] = set()
-        ledger.watch(self._note)
 
     def cards(self, wanted: Wanted | None = None) -> list[Card]:
         """The open items that are looked for, oldest first."""
         sought, now = wanted or Wanted(), self._clock()
-        with self._ledger.reading(), self._lock:
-            known = self._follow()
-            found = [card for card in known.values() if card.item.expires_at > now]
+        found = [card for card in self._open.now().values() if card.item.expires_at > now]
         found = found if sought.is_everything else [card for card in found if card.matches(sought)]
         return sorted(found, key=lambda card: (card.item.created_at, card.seq))
 
@@ -154,25 +147,7 @@ class Waiting:
             Counter(card.severity for card in cards),
         )
 
-    def _follow(self) -> dict[int, Card]:
-        if self._open is None:
-            self._open = {}
-            self._take(self._ledger.all("queue"))
-        elif self._changed:
-            places = sorted(self._changed)
-            for seq in places:
-                self._open.pop(seq, None)
-            self._take(self._ledger.at("queue", places).values())
-        self._changed.clear()
-        return self._open
 
-    def _take(self, rows: Iterable[Sealed]) -> None:
-        for sealed in rows:
-            item = item_from(sealed)
-            if item is not None and item.state == "open" and self._open is not None:
-                seq = sealed.row.seq
-                self._open[seq] = Card(seq, item)
-
-    def _note(self, changed: Sequence[Touched]) -> None:
-        with self._lock:
-            self._changed.update(seq for table, seq, _ in changed if table == "queue")
+def _card(sealed: Sealed) -> Card | None:
+    item = item_from(sealed)
+    return Card(sealed.row.seq, item) if item is not None and item.state == "open" else None

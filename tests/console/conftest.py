@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -12,6 +13,9 @@ from tests.serve.conftest import Served, running
 from truekeep import Keep
 from truekeep.config import Settings
 from truekeep.serve.console.visits import Visits
+
+if TYPE_CHECKING:
+    from tests.console.browsing import Place
 
 KEYWORDS = Settings(embedder="none")
 ALL = frozenset({"review", "admin", "read"})
@@ -56,3 +60,21 @@ def person(served: Served) -> Iterator[Browserless]:
 @pytest.fixture
 def visits(served: Served) -> Visits:
     return Visits(served.home / "keys")
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Place]:
+    """One service and one browser for all tests; each test has keeps of its own."""
+    from tests.console.browsing import CHROMIUM, Place, launched
+
+    if not CHROMIUM:
+        pytest.skip("Chromium is not installed; 'bash scripts/test' installs it where it may")
+    from playwright.sync_api import sync_playwright
+
+    home = tmp_path_factory.mktemp("console") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(shared_cache))
+        with running(home) as service, sync_playwright() as playwright:
+            browser = launched(playwright)
+            yield Place(service, browser, Visits(home / "keys"))
+            browser.close()

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from truekeep.review import text_of
 from truekeep.serve.console.assets import asset
 from truekeep.serve.console.spelling import shows_hidden, spelled
 from truekeep.serve.console.words import LANGUAGES, Words
@@ -30,6 +31,7 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.globals |= {"asset": asset, "spelled": spelled, "shows_hidden": shows_hidden, "languages": LANGUAGES}
+    made.globals["text_of"] = text_of
     made.globals["spans_of"] = lambda findings: [one.span for one in findings if one.field == "text"]
     made.filters["replaced"] = lambda members, **more: {**members, **more}
     return made

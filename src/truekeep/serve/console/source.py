@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
@@ -31,7 +31,7 @@ def source(
     with desk.open() as keep:
         desk.require_reviewer(keep)
         muted = keep.channels.muted()
-        facts = {
+        facts: dict[str, Any] = {
             "channel": channel,
             "principal": principal,
             "standing": _standing(keep, channel),

@@ -18,7 +18,7 @@
   }
 
   function press(key) {
-    const target = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key && one.offsetParent !== null);
+    const target = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key && (one.querySelector(":scope > summary") ?? one).offsetParent !== null);
     if (!target) return false;
     if (target.matches("input, textarea, select")) target.focus();
     else if (target.matches("details")) { target.open = true; target.querySelector("textarea, input:not([type=hidden])")?.focus(); }
