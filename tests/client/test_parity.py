@@ -46,7 +46,8 @@ MISSING: dict[type, set[str]] = {
     },
     Audit: {"actors", "exported", "kinds", "page", "rejected_sources", "state", "writes_by_day"},
     Boundary: {"check"},
-    Channels: {"get", "is_shared"},
+    Channels: {"get", "is_shared", "mute", "unmute", "muted"},
+    Review: {"groups", "facets", "count", "chain", "outlook", "decide", "undo"},
     Working: {"sweep"},
     PromptLibrary: {"require_approved"},
 }
@@ -55,6 +56,7 @@ LEFT_OUT: dict[tuple[type, str], set[str]] = {
     (truekeep.Keep, "observe"): {"is_dated"},
     (truekeep.Keep, "remember_many"): {"mark"},
     (truekeep.Keep, "trace"): {"most"},
+    (Review, "approve"): {"text"},
 }
 """Parameters that are the embedded keep's own."""
 GUIDE = Path(__file__).parents[2] / "docs" / "client.md"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Request
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, Request
 
 from tests.serve.conftest import Served
 from truekeep import Keep
@@ -103,11 +103,13 @@ class Place:
             if not request.url.startswith((somebody.address, "data:", "about:", "blob:")):
                 somebody.wrong.append(f"asked elsewhere: {request.url[:80]}")
 
+        def dismissed(dialog: Dialog) -> None:
+            somebody.wrong.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
         somebody.context.add_init_script(_WATCH)
         somebody.page.on("request", asked)
-        somebody.page.on(
-            "dialog", lambda dialog: (somebody.wrong.append(f"dialog: {dialog.message}"), dialog.dismiss())
-        )
+        somebody.page.on("dialog", dismissed)
         somebody.page.on("pageerror", lambda error: somebody.wrong.append(f"script error: {error}"))
         somebody.page.on(
             "console",

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -31,7 +32,7 @@ PATHS = {
     "source": "/console/k/looks/source?channel=web&principal=evil.example",
     "problem": "/console/k/nowhere/inbox",
 }
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": {"viewport": {"width": 360, "height": 740}, "color_scheme": "light"},

@@ -67,13 +67,13 @@ def test_no_hostile_text_source_session_or_topic_runs_or_breaks_a_page(place: Pl
     with place.person(viewport={"width": width, "height": 860}) as eva:
         page = eva.inbox(name)
         pages = -(-count // PAGE_OF)
-        for number in range(1, min(pages, 60) + 1):
+        for number in range(1, pages + 1, 1 if width == 1280 else 3):
             eva.inbox(name, f"?page={number}")
             intact(eva)
         eva.inbox(name)
         with place.keep(name) as keep:
             ids = [item.id for item in keep.review.list()[: 2 * len(MARKUP)]]
-        for item_id in ids[:: 1 if width == 390 else 2]:
+        for item_id in ids[width % 3 :: 3]:  # the two widths look at different ones
             eva.inbox(name, f"?item={item_id}")
             intact(eva)
         for path in ("bulk?act=reject", "source?channel=web&principal=%3Cscript%3Ealert(1)%3C/script%3E"):
