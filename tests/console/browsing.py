@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Playwright, Request
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request
 
 from tests.serve.conftest import Served
 from truekeep import Keep
 from truekeep.serve.console.visits import Visits
 
-CHROMIUM = shutil.which("chromium") or ""
 ALL = frozenset({"review", "admin", "read"})
 REVIEWER = frozenset({"review", "read"})
 _WATCH = """
@@ -26,12 +21,6 @@ window.__broken = [];
 document.addEventListener('securitypolicyviolation',
   (event) => window.__broken.push(event.violatedDirective + ' ' + event.blockedURI));
 """
-
-
-def launched(playwright: Playwright) -> Browser:
-    """The browser that the system has; nothing is downloaded."""
-    as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    return playwright.chromium.launch(executable_path=CHROMIUM, args=[*as_root, "--disable-dev-shm-usage"])
 
 
 @dataclass
@@ -121,26 +110,12 @@ class Place:
         )
 
 
-def axe() -> str | None:
-    """The source of axe-core, by name from npm, kept between runs; nothing where there is no npm."""
-    folder = Path(tempfile.gettempdir()) / "truekeep-axe-core"
-    source = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not source.exists():
-        if shutil.which("npm") is None:
-            return None
-        folder.mkdir(exist_ok=True)
-        command = ["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(folder), "axe-core@4"]
-        subprocess.run(command, capture_output=True, timeout=100, check=False)
-    return source.read_text("utf-8") if source.exists() else None
-
-
-def serious(page: Page, source: str) -> list[str]:
+def serious(page: Page) -> list[str]:
     """What axe-core finds serious or critical on a page."""
-    page.evaluate(source)
-    found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    found = Axe().run(page).response["violations"]
     return [
-        f"{one['id']}: {node['html'][:120]} {node.get('any', [{}])[0].get('message', '') if node.get('any') else ''}"
-        for one in found["violations"]
+        f"{one['id']}: {node['html'][:200]}"
+        for one in found
         if one["impact"] in ("serious", "critical")
         for node in one["nodes"][:3]
     ]

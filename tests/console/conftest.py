@@ -15,6 +15,8 @@ from truekeep.config import Settings
 from truekeep.serve.console.visits import Visits
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
     from tests.console.browsing import Place
 
 KEYWORDS = Settings(embedder="none")
@@ -63,18 +65,21 @@ def visits(served: Served) -> Visits:
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Place]:
-    """One service and one browser for all tests; each test has keeps of its own."""
-    from tests.console.browsing import CHROMIUM, Place, launched
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of a run."""
+    from tests.console.browser import chromium
 
-    if not CHROMIUM:
-        pytest.skip("Chromium is not installed; 'bash scripts/test' installs it where it may")
-    from playwright.sync_api import sync_playwright
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, browser: Browser) -> Iterator[Place]:
+    """One service for all tests that review; each has keeps of its own."""
+    from tests.console.browsing import Place
 
     home = tmp_path_factory.mktemp("console") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(shared_cache))
-        with running(home) as service, sync_playwright() as playwright:
-            browser = launched(playwright)
+        with running(home) as service:
             yield Place(service, browser, Visits(home / "keys"))
-            browser.close()

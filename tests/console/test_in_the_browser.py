@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.console.browser import LOOKS, Person, chromium, signed_in
+from tests.console.browser import LOOKS, Person, signed_in
 from tests.console.conftest import KEYWORDS
 from tests.console.story import FORGER, KEEP, story_in
 from tests.console.test_pages import hostile
@@ -38,12 +38,6 @@ def console(browser: Browser, home: Path, **how: str) -> Iterator[tuple[Served, 
     with running(home) as served, signed_in(browser, served, KEEP, look=how.get("look", "light")) as person:
         yield served, person
         assert person.trouble == []
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 def acting_account(served: Served) -> set[str]:
