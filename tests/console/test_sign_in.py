@@ -98,6 +98,16 @@ def test_a_visit_ends_when_nothing_was_asked_for_a_while_and_after_hours_in_any_
     assert visits.who(cookie) is None
 
 
+def test_a_tab_that_is_left_open_does_not_keep_its_person_signed_in(home: Path, clock: Clock) -> None:
+    visits = Visits(home / "keys", ServeSettings(console_idle_minutes=30), clock)
+    cookie, _ = visits.enter(visits.link("*", "eva", ALL))
+    for _ in range(5):
+        clock.advance(minutes=5)
+        assert visits.who(cookie, is_here=False) is not None
+    clock.advance(minutes=5)
+    assert visits.who(cookie, is_here=False) is None
+
+
 def test_another_process_knows_who_is_signed_in_and_who_signed_out(home: Path) -> None:
     one, other = Visits(home / "keys"), Visits(home / "keys")
     cookie, _ = one.enter(one.link("alice", "eva", ALL))
@@ -149,6 +159,17 @@ def test_the_cookie_cannot_be_read_by_scripts_nor_sent_from_elsewhere(person: Br
     assert "Secure" in behind_tls
     assert "Path=/;" in behind_tls
     assert "domain" not in behind_tls.lower()
+
+
+def test_off_this_machine_a_cookie_that_another_host_could_set_counts_for_nothing(home: Path) -> None:
+    from tests.serve.conftest import running
+
+    with running(home, host="192.0.2.1", unsafe_no_tls=True) as served:
+        outside, visits = Browserless(served), Visits(home / "keys")
+        cookie, _ = visits.enter(visits.link("*", "mallory", ALL))
+        assert outside.get("/console/", Cookie=f"truekeep={cookie}").status_code == 303
+        assert outside.get("/console/", Cookie=f"__Host-truekeep={cookie}").status_code == 200
+        outside.close()
 
 
 @pytest.mark.parametrize("kind", ["owner", "agent", "reader", "web", "outcomes"])

@@ -62,6 +62,12 @@ def undo(desk: Reviewer, form: Form, at: Looking) -> Response:
     """Take all of it back."""
     with desk.open() as keep:
         desk.require_reviewer(keep)
+        left = []
         for item_id in form.all("item")[:MOST]:
-            keep.review.undo(item_id, by=desk.by, reason=desk.words.t("inbox.undo_reason"))
+            try:
+                keep.review.undo(item_id, by=desk.by, reason=desk.words.t("inbox.undo_reason"))
+            except InvalidRequest:
+                left.append(keep.review.show(item_id))
+    if left:
+        return desk.page("bulk_done.html", status=409, here="inbox", act="undo", done=[], left=left, at=at)
     return desk.back_to(desk.path("inbox", **at.query()))

@@ -126,11 +126,11 @@ class Desk:
             return Verification(False, 0, 0, (str(error),)), 0
 
 
-def signed_in(*roles: str) -> Callable[[Request], Desk]:
+def signed_in(*roles: str, is_here: bool = True) -> Callable[[Request], Desk]:
     """What a path function depends on: the desk of a person with one of these roles, or of any who is signed in."""
 
     def dependency(request: Request) -> Desk:
-        desk = _desk(request)
+        desk = _desk(request, is_here=is_here)
         request.state.desk = desk
         desk.require(*roles)
         if desk.keep_name is not None and not desk.service.pool.exists(desk.identity.keep(desk.keep_name)):
@@ -142,12 +142,16 @@ def signed_in(*roles: str) -> Callable[[Request], Desk]:
 
 Anybody = Annotated[Desk, Depends(signed_in())]
 Reviewer = Annotated[Desk, Depends(signed_in("reviewer"))]
+Watcher = Annotated[Desk, Depends(signed_in("reviewer", is_here=False))]
+"""A page that looks for news by itself; a tab that is left open does not keep its person signed in."""
 Admin = Annotated[Desk, Depends(signed_in("admin"))]
 
 
 def cookie_of(request: Request) -> str:
-    """The visit's cookie; over TLS only the one that no other host can have set."""
-    return request.cookies.get(SAFE_COOKIE) or request.cookies.get(COOKIE) or ""
+    """The visit's cookie. The one that other hosts of the same domain could set counts only where there are none."""
+    settings = request.app.state.service.settings
+    is_alone = settings.is_loopback and not settings.tls_certificate
+    return request.cookies.get(SAFE_COOKIE) or (request.cookies.get(COOKIE, "") if is_alone else "")
 
 
 def spoken(request: Request) -> Words:
@@ -161,9 +165,9 @@ def bare_page(request: Request, template: str, /, status: int = 200, **context: 
     return HTMLResponse(rendered(template, spoken(request), {**frame, **context}), status_code=status)
 
 
-def _desk(request: Request) -> Desk:
+def _desk(request: Request, *, is_here: bool) -> Desk:
     visits: Visits = request.app.state.visits
-    identity = visits.who(cookie_of(request))
+    identity = visits.who(cookie_of(request), is_here=is_here)
     if identity is None:
         raise NotAuthenticated("You are not signed in.", code="not_signed_in")
     request.scope[IDENTITY] = identity

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from truekeep.errors import UnknownId
 from truekeep.keep import Keep
 from truekeep.review import UNDO_WINDOW
-from truekeep.serve.console.desk import Desk, Entry, Reviewer
+from truekeep.serve.console.desk import Desk, Entry, Reviewer, Watcher
 from truekeep.serve.console.item import Opened, opened
 from truekeep.types import Item
 from truekeep.waiting import Group, Wanted
@@ -93,7 +93,7 @@ def inbox(
 
 
 @router.get("/k/{keep}/live")
-def live(desk: Reviewer, at: Looking) -> Response:
+def live(desk: Watcher, at: Looking) -> Response:
     """What is new, for a page that is open: how many wait, and whether the list is still the one it shows."""
     with desk.open() as keep:
         desk.require_reviewer(keep)

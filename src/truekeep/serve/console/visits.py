@@ -121,12 +121,12 @@ class Visits:
             self._write(replace(known, visits={**known.visits, visit.hash: visit}))
         return cookie, identity
 
-    def who(self, cookie: str) -> Identity | None:
-        """Who has that cookie and is still signed in."""
+    def who(self, cookie: str, *, is_here: bool = True) -> Identity | None:
+        """Who has that cookie and is still signed in. What a page asks by itself does not show that anybody is here."""
         visit = _matching(self._book.current().visits, cookie)
         if visit is None or not self._is_on(visit):
             return None
-        if self._clock() - utc_moment(visit.seen_at) > _NOTED:
+        if is_here and self._clock() - utc_moment(visit.seen_at) > _NOTED:
             self._note(visit)
         return self._identity(visit)
 
