@@ -99,15 +99,14 @@ def _texts(value: Any) -> Iterator[str]:
 
 def besiege(keep: Keep, texts: Iterable[str] = ()) -> int:
     """Fill a queue with hostile texts, in every place where a stored string is shown; says how many."""
-    count = 0
-    for text in MARKUP:
-        hold(keep, text, principal=text, session=text[:200], topics=(text, text[::-1]))
-        hold(keep, "A plain text.", principal=f"{count} {text}", session="s-1", topics=(text,))
-        count += 2
-    for text in texts:
-        hold(keep, text, principal=text[:80])
-        count += 1
-    return count
+    listed = list(texts)
+    with keep._ledger.group():
+        for number, text in enumerate(MARKUP):
+            hold(keep, text, principal=text, session=text[:200], topics=(text, text[::-1]))
+            hold(keep, "A plain text.", principal=f"{number} {text}", session="s-1", topics=(text,))
+        for text in listed:
+            hold(keep, text, principal=text[:80])
+    return 2 * len(MARKUP) + len(listed)
 
 
 def crowd(keep: Keep, memories: int, waiting: int) -> None:

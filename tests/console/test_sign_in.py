@@ -215,6 +215,15 @@ def test_a_person_sees_only_the_keeps_of_their_token(person: Browserless) -> Non
     assert not (served.home / "data" / "nobody.db").exists()
 
 
+def test_whoever_may_open_all_keeps_is_told_that_one_does_not_exist(person: Browserless, visits: Visits) -> None:
+    person.post("/console/sign-in", once=visits.link("*", "eva", ALL))
+    answer = person.get("/console/k/nowhere/inbox")
+    assert answer.status_code == 404
+    assert "No such keep." in answer.text
+    assert "Sign out" in answer.text
+    assert not (person.served.home / "data" / "nowhere.db").exists()
+
+
 def test_a_reviewer_of_a_keep_that_does_not_exist_does_not_make_one(person: Browserless) -> None:
     person.sign_in(person.served.token("reviewer", keep="ghost"))
     assert person.get("/console/k/ghost/inbox").status_code == 404

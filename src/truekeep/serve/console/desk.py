@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -131,10 +131,11 @@ def signed_in(*roles: str, is_here: bool = True) -> Callable[[Request], Desk]:
 
     def dependency(request: Request) -> Desk:
         desk = _desk(request, is_here=is_here)
+        if desk.keep_name is not None and not desk.service.pool.exists(desk.identity.keep(desk.keep_name)):
+            request.state.desk = replace(desk, keep_name=None)  # the page that says so is about no keep
+            raise unknown_keep()
         request.state.desk = desk
         desk.require(*roles)
-        if desk.keep_name is not None and not desk.service.pool.exists(desk.identity.keep(desk.keep_name)):
-            raise unknown_keep()
         return desk
 
     return dependency
