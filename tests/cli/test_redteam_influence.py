@@ -8,12 +8,15 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.redteam.weak import everything_acts
+from truekeep import scores
+from truekeep.config import Paths
+from truekeep.scores import Figure
 
 WORDING = "one record in definitional wording"
 SMALL = ("redteam", "influence", "--sizes", "60", "--attack")
 
 
-def test_attacks_are_played_on_a_keep_of_that_size(run: Run) -> None:
+def test_attacks_are_played_on_a_keep_of_that_size(run: Run, home: Path) -> None:
     answer = run(*SMALL, WORDING, "--questions", "20", "--format", "json")
     assert answer.code == 0
     report = answer.json
@@ -22,6 +25,10 @@ def test_attacks_are_played_on_a_keep_of_that_size(run: Run) -> None:
     assert {one["attack"] for one in report["attacks"]} == {WORDING, f"{WORDING}, nobody knows better"}
     assert report["totals"][0]["won"] == {"count": 0, "of": 2, "low": 0.0, "high": 0.6576}
     assert {one["group"] for one in report["benign"]} >= {"owner", "corroborated"}
+    kept = scores.last(Paths.resolve(home))["influence"]
+    assert kept.held
+    assert kept.figures[0] == Figure("won", 0, 2)
+    assert kept.conditions == {"policy": "inform", "embedder": "none", "memories": "60"}
 
 
 def test_a_planted_value_that_acts_is_named_and_ends_with_1(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

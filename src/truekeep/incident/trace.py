@@ -145,7 +145,8 @@ class Tracer:
     def _entry(self, memory_id: str, lineage: Lineage) -> dict[str, Any]:
         memory = lineage.memories.get(memory_id)
         if memory is None:
-            return {"id": memory_id, "content": None, "from": None, "standing": None, "may_act": False}
+            gone = {"content": None, "from": None, "standing": None, "may_act": False, "blocked": False}
+            return {"id": memory_id, **gone}
         shown = self._reader.shown(self._kin.whole(memory))
         return {
             "id": memory_id,
@@ -153,6 +154,7 @@ class Tracer:
             "from": _origin(memory),
             "standing": memory.standing.label,
             "may_act": shown.may_act,
+            "blocked": shown.blocked,
         }
 
     def _read(self, sessions: Iterable[str]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from truekeep.fence import one_line
 
 KINDS = ("accepted", "held", "rejected")
 """The parts of a bar, from the bottom up."""
-_PLOT_TOP, _PLOT_HEIGHT, _PLOT_LEFT = 10, 170, 36
+_PLOT_TOP, _PLOT_HEIGHT, _PLOT_LEFT, _PLOT_RIGHT = 10, 170, 36, 12
 _BOX_WIDTH, _BOX_HEIGHT, _ACROSS, _DOWN = 196, 40, 240, 52
 _LABEL_CAP, _DETAIL_CAP = 23, 29
 
@@ -60,7 +60,7 @@ def stacked(rows: Sequence[tuple[str, str, Sequence[int]]], *, width: int = 1_08
     most = max([1, *(sum(counts) for _, _, counts in rows)])
     step = _rounded(most)
     ceiling = step * -(-most // step)
-    slot = (width - _PLOT_LEFT) / max(1, len(rows))
+    slot = (width - _PLOT_LEFT - _PLOT_RIGHT) / max(1, len(rows))
     floor = float(_PLOT_TOP + _PLOT_HEIGHT)
     bars = [
         Bar(

@@ -139,8 +139,9 @@ def _chain(desk: Desk, told: dict[str, Any]) -> Graph:
     parents, children = told["parents"][:_MOST_KIN], told["children"][:_MOST_KIN]
 
     def node(one: dict[str, Any]) -> Node:
-        kind = "acts" if one["may_act"] else one["standing"] or "gone"
-        return Node(one["id"], kind, one["content"] or one["id"], one["from"] or "", desk.path("memories", one["id"]))
+        kind = "blocked" if one["blocked"] else "acts" if one["may_act"] else one["standing"] or "gone"
+        label = desk.words.t("memories.blocked") if one["blocked"] else one["content"] or one["id"]
+        return Node(one["id"], kind, label, one["from"] or "", desk.path("memories", one["id"]))
 
     source = Node("source", "source", origin.get("principal") or origin["channel"], origin["channel"])
     this = Node(told["id"], "this", told["memory"]["content"], told["memory"]["standing"])
