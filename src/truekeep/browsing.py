@@ -20,7 +20,7 @@ from truekeep.types import Memory, Standing
 
 CURRENT, BLOCKED, OVER, ALL = STATES = ("current", "blocked", "over", "all")
 """What is in force; what a rule blocks or this keep did not write; what expired or was replaced; everything."""
-_MOST_LOOKED_AT, _MOST_ON_A_PAGE, _PORTION = 150, 100, 50
+_MOST_LOOKED_AT, _MOST_ON_A_PAGE, _PORTION = 80, 80, 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ It says which memories to look at. What one says, and what it may do, is the rea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from truekeep.followed import Followed
@@ -23,6 +23,7 @@ class Register:
 
     def __init__(self, ledger: Ledger) -> None:
         self._memories = Followed(ledger, "memories", _without_text)
+        self._counted: tuple[int, dict[str, list[tuple[str, int]]]] | None = None
 
     @property
     def revision(self) -> int:
@@ -35,14 +36,21 @@ class Register:
 
     def sources(self, most: int) -> dict[str, list[tuple[str, int]]]:
         """By kind, the sources with the most memories, and how many each has."""
-        counts: dict[str, Counter[str]] = {name: Counter() for name in SOURCES}
-        for memory in self.memories().values():
-            origin = memory.origin
-            named = zip(SOURCES, (origin.principal, origin.channel, origin.session, origin.prompt), strict=True)
-            for name, value in named:
-                if value is not None:
-                    counts[name][value] += 1
-        return {name: sorted(found.items(), key=lambda one: (-one[1], one[0]))[:most] for name, found in counts.items()}
+        memories = self.memories()
+        if self._counted is None or self._counted[0] != self.revision:
+            self._counted = self.revision, _ranked(memories.values())
+        return {name: found[:most] for name, found in self._counted[1].items()}
+
+
+def _ranked(memories: Iterable[Memory]) -> dict[str, list[tuple[str, int]]]:
+    counts: dict[str, Counter[str]] = {name: Counter() for name in SOURCES}
+    for memory in memories:
+        origin = memory.origin
+        named = zip(SOURCES, (origin.principal, origin.channel, origin.session, origin.prompt), strict=True)
+        for name, value in named:
+            if value is not None:
+                counts[name][value] += 1
+    return {name: sorted(found.items(), key=lambda one: (-one[1], one[0])) for name, found in counts.items()}
 
 
 def _without_text(sealed: Sealed) -> Memory:

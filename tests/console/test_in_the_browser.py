@@ -57,7 +57,7 @@ def test_an_incident_by_mouse_from_the_bad_run_to_the_report_and_undone(browser:
         page = person.go("incident")
         page.get_by_role("link", name="run-paper-2").click()
         page.get_by_role("link", name=FORGER, exact=True).click()
-        assert page.locator("svg.graph .box.spent").count() == 2
+        assert page.locator("svg.drawing .box.spent").count() == 2
         page.get_by_label("Reason").fill("The letter was forged")
         page.get_by_role("button", name="Dry run").click()
         assert "Nothing was changed" in page.inner_text("main")
@@ -138,9 +138,11 @@ def test_memories_are_filtered_searched_and_opened(browser: Browser, home: Path)
         page = person.go("memories")
         page.get_by_label("State").select_option("blocked")
         page.get_by_role("button", name="Show").click()
-        assert page.locator(".rows .row").count() == 3
+        assert page.locator(".rows .entry").count() == 3
         page.get_by_role("link", name="Clear").click()
+        page.wait_for_url("**/memories")
         page.keyboard.press("/")
+        page.wait_for_function("document.activeElement.name === 'q'")
         page.keyboard.type("hazelnuts")
         page.keyboard.press("Enter")
         page.wait_for_url("**q=hazelnuts**")

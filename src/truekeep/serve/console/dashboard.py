@@ -29,7 +29,8 @@ def dashboard(desk: Anybody) -> Response:
     with desk.open() as keep:
         days = keep.audit.writes_by_day(now.date(), _DAYS)
         rejected = keep.audit.rejected_sources(first)
-        waited = [(now - item.created_at).total_seconds() for item in keep.review.list()]
+        cards = [card for group in keep.review.groups() for card in group.cards]
+    waited = [(now - card.item.created_at).total_seconds() for card in cards]
     counts = ages(waited, [limit * 86_400 for limit in _LIMITS])
     return desk.page(
         "dashboard.html",

@@ -20,7 +20,7 @@ router = APIRouter()
 ENTRY = Entry("memories", "memories")
 STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
 _ACTS = {"yes": True, "no": False}
-_MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD = 50, 50, 6, 60
+_MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD = 40, 40, 6, 60
 
 Words = Annotated[str, Query(max_length=500)]
 Name = Annotated[str, Query(max_length=500)]
