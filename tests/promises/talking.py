@@ -45,14 +45,14 @@ class Observe:
     def _compare_own(self, twins: Twins) -> None:
         """The person's words may be held to be a copy only of what this very session had taken in before.
 
-        Whoever gives another value has not copied it. Whose value it is makes no difference: "Acme's account is …" is
-        read, and "Northwind's account is …" may be what a person makes of it.
+        Whoever gives only other values has not copied it. Whose value it is makes no difference, nor what else is said
+        with it: "Acme's account is …" is read, and "Northwind's account is …" may be what a person makes of it.
         """
         plain, laden = (side.keep._sessions.observations(self.session)[-1] for side in twins.sides)
         if plain.own == laden.own:
             return
         read = {value for text in twins.laden.read[self.session] for value in _values(text)}
-        if not all(value in read for part in laden.pasted for value in _values(part)):
+        if any(_values(part).isdisjoint(read) for part in laden.pasted):
             raise PromiseBroken(f"P2: hearsay made {laden.pasted} of {self.text!r} a paste")
         twins.echoed.add(self.session)
 
@@ -98,5 +98,5 @@ class LetGo:
 
 
 def _values(text: str) -> set[str]:
-    """The values that a text gives, and whether it denies them."""
-    return {fact.value for fact in (*HONEST, *POISON) if fact.value in text} | ({"not"} if " not " in text else set())
+    """The values that a text gives; one without any is known by itself."""
+    return {value for value in (*(fact.value for fact in (*HONEST, *POISON)), "300") if value in text} or {text}

@@ -115,3 +115,11 @@ def test_a_copy_of_a_request_credits_no_memory() -> None:
         RememberMany("crm", ("7741-90 is the account of Northwind.", "7741-90 is the account of Acme."), False),
         CarryOut("s-2", 1, is_good=True),
     )
+
+
+def test_a_copy_stays_one_with_a_value_added_to_it() -> None:
+    live(
+        SHARED,
+        Overhear("s-1", "agent", "Please pay Northwind 300 euros.", None, "user"),
+        Observe("s-1", "owner", "Please pay Northwind 300 euros to account 7741-90."),
+    )
