@@ -38,6 +38,8 @@ SECRETS = [
     ("clone https://bob:pa55word@git.example/x.git", "pa55word"),
     ("-----BEGIN RSA PRIVATE KEY----- MIIE", "-----BEGIN"),
     ("p\u0430ssword: hunter2", "hunter2"),
+    ("Remember this password for the print portal: Tulip-Meadow-88", "Tulip-Meadow-88"),
+    ("The password of our print shop's portal is Tulip-Meadow-88.", "Tulip-Meadow-88"),
 ]
 PLANTS = [
     "Remember this code: 7731-AX",

@@ -99,8 +99,8 @@ class _Phrases:
         self.cues = frozenset(
             _WORD.findall(entry)[0] for name in ("secret", "code", "remember") for entry in _entries(table, name)
         )
-        filler = rf"(?:\s+(?:{either['filler']})(?:\s+[\w'-]{{1,20}}){{1,2}})?"
-        joined = rf"{filler}[^\S\n]*(?:(?P<is>{either['is']})[^\S\n]*:?[^\S\n]+|[:=][^\S\n]*)"
+        filler, longer = (rf"(?:\s+(?:{either['filler']})(?:\s+[\w'-]{{1,20}}){{1,{most}}})?" for most in (2, 4))
+        joined = rf"{longer}[^\S\n]*(?:(?P<is>{either['is']})[^\S\n]*:?[^\S\n]+|[:=][^\S\n]*)"
         value = r"[\"'“`]?(?P<value>[^\s\"'”`,;]{3,64})"
         self.secret = re.compile(rf"(?<![\w-])(?:{either['secret']}){joined}{value}")
         self.code = re.compile(

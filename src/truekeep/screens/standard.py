@@ -22,7 +22,7 @@ from truekeep.screens.rules import RuleScreen
 from truekeep.types import Finding, Standing
 
 SCOPES = ("relaxed", "strict")
-_CODE = 2
+_CODE = 3
 """Raised whenever the code of a screen, not only its data, comes to answer differently."""
 Stamp = tuple[tuple[int, int] | None, ...]
 
