@@ -64,16 +64,16 @@ def visits(served: Served) -> Visits:
     return Visits(served.home / "keys")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of a run."""
+    """One browser for all tests of the console; as long as it is open, nothing else can run an event loop."""
     from tests.console.browser import chromium
 
     with chromium() as opened:
         yield opened
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, browser: Browser) -> Iterator[Place]:
     """One service for all tests that review; each has keeps of its own."""
     from tests.console.browsing import Place

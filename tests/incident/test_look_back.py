@@ -72,7 +72,7 @@ def test_blame_reaches_the_hearsay_behind_a_denied_call(informed: Keep) -> None:
 
 
 def test_reports_are_text_and_inert_html(informed: Keep) -> None:
-    memory = informed.remember("Fish & <b>chips</b> are on <i>Friday</i>.", via="web", principal="a.example").memory_id
+    memory = informed.remember("Fish & <b>chips</b> are on <i>Friday</i>.", via="user").memory_id
     assert memory
     report = informed.trace(memory)
     assert report.text().startswith(f"Trace of {memory}\n=====")
