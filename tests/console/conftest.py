@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,3 +84,12 @@ def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, browser:
         patch.setenv("XDG_CACHE_HOME", str(shared_cache))
         with running(home) as service:
             yield Place(service, browser, Visits(home / "keys"))
+
+
+@pytest.fixture(scope="package")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots are kept: a folder of the caller's choice, or the run's own."""
+    chosen = os.environ.get("TRUEKEEP_SCREENSHOTS")
+    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +26,6 @@ PAGES = {
     "audit": "audit",
     "dashboard": "dashboard",
 }
-SHOTS = os.environ.get("TRUEKEEP_SHOTS")
-"""Where screenshots are kept; each test's own directory if it is not said."""
 
 
 @contextmanager
@@ -164,9 +161,8 @@ def test_the_dashboard_of_an_empty_keep(browser: Browser, home: Path) -> None:
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_every_page_is_accessible_and_keeps_to_the_window(
-    browser: Browser, home: Path, tmp_path: Path, look: str
+    browser: Browser, home: Path, pictures: Path, look: str
 ) -> None:
-    shots = Path(SHOTS) if SHOTS else tmp_path
     with console(browser, home, look=look) as (_, person):
         person.go("memories?q=Northwind")
         first = person.page.locator(".rows a[data-row]").first.get_attribute("href") or ""
@@ -175,13 +171,13 @@ def test_every_page_is_accessible_and_keeps_to_the_window(
             page = person.go(path)
             assert person.serious() == [], name
             assert not person.is_wider_than_the_window(), name
-            page.screenshot(path=shots / f"{name}-{look}.png")
+            page.screenshot(path=pictures / f"{name}-{look}.png")
         page = person.go(PAGES["reach"])
         page.get_by_label("Reason").fill("The letter was forged")
         page.get_by_role("button", name="Dry run").click()
         assert person.serious() == []
         assert not person.is_wider_than_the_window()
-        page.screenshot(path=shots / f"rehearsal-{look}.png")
+        page.screenshot(path=pictures / f"rehearsal-{look}.png")
 
 
 def test_hostile_words_do_nothing_in_a_browser(browser: Browser, hostile: Path) -> None:

@@ -46,15 +46,6 @@ def furnished(place: Place) -> Place:
     return place
 
 
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots are kept: a folder of the caller's choice, or the run's own."""
-    chosen = os.environ.get("TRUEKEEP_SCREENSHOTS")
-    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_no_page_has_a_serious_barrier_or_scrolls_sideways(furnished: Place, pictures: Path, way: str) -> None:
     found: dict[str, list[str]] = {}
