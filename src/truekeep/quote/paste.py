@@ -18,12 +18,14 @@ from truekeep.text.language import read_table
 from truekeep.text.salient import Kind, scan
 
 _WORD = re.compile(r"[^\W_]+")
+_NO_DIGIT = re.compile(r"\D+")
 _RUN = 5
 _SHORT_TEXT = 80
 _LONG_LEAD = 200
 _MOST_LINES = 400
 # What a sentence says before it comes to its point: whom it is about, and whether it is so.
-_UNTELLING = frozenset({Kind.NAME, Kind.NEGATION, Kind.BOOLEAN})
+_DENYING = frozenset({Kind.NEGATION, Kind.BOOLEAN})
+_UNTELLING = _DENYING | {Kind.NAME}
 _QUOTED = re.compile(r"[\"“„«]([^\"“”„«»]{24,})[\"”“»]", re.DOTALL)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADER = re.compile(r"\s{0,3}\**([^\W\d][\w-]{0,20})\**\s{0,2}:\s")
@@ -75,9 +77,13 @@ class SeenTexts:
     _first_runs: set[int] = field(default_factory=set)
     _last_runs: set[int] = field(default_factory=set)
     _short: set[str] = field(default_factory=set)
+    _texts: list[str] = field(default_factory=list)
+    _joined: list[str] = field(default_factory=list)
+    """The texts without spaces and marks, as far as they were asked for."""
 
     def add(self, text: str) -> None:
         """Remember a text that was observed."""
+        self._texts.append(text)
         words: list[str] = []
         ends: list[int] = []
         for sentence in _SENTENCE_END.split(text):
@@ -110,6 +116,17 @@ class SeenTexts:
                 spans.append(last)
         return spans
 
+    def has_read(self, value: str) -> bool:
+        """Whether a value stood in what was observed, however it was spaced or punctuated; in doubt it did."""
+        self._joined += map(_without_marks, self._texts[len(self._joined) :])
+        spelled = _without_marks(value)
+        digits = _NO_DIGIT.sub("", spelled)
+        return any(spelled in text or (digits != "" and digits in _NO_DIGIT.sub("", text)) for text in self._joined)
+
+
+def _without_marks(text: str) -> str:
+    return "".join(_WORD.findall(folded(text)))
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -124,8 +141,7 @@ def split_paste(text: str, seen: SeenTexts | None = None) -> Parts:
     """The owner's own words and the pasted ones. In doubt a passage counts as pasted."""
     if _UNTYPED.search(text):
         return Parts("", (text,), ("untyped_characters",))
-    copied = seen.copied(text) if seen else []
-    cuts: list[tuple[int, int, str]] = [(start, end, "observed") for start, end in _whole_sentences(text, copied)]
+    cuts = [(start, end, "observed") for start, end in _whole_sentences(text, seen)] if seen else []
     cuts += [(*match.span(), "fence") for match in _FENCE.finditer(text)]
     cuts += [(*match.span(), "quotation") for match in _QUOTED.finditer(text)]
     cuts += _by_lines(text)
@@ -134,7 +150,7 @@ def split_paste(text: str, seen: SeenTexts | None = None) -> Parts:
     return _cut(text, sorted(cuts))
 
 
-def _whole_sentences(text: str, spans: list[Copied]) -> Iterator[tuple[int, int]]:
+def _whole_sentences(text: str, seen: SeenTexts) -> Iterator[tuple[int, int]]:
     """The sentences that copies touch, but for those that go on to tell something else than what was observed.
 
     What is left of a sentence must not say the opposite of the whole: a page with the words "it is not true that"
@@ -145,22 +161,25 @@ def _whole_sentences(text: str, spans: list[Copied]) -> Iterator[tuple[int, int]
     def around(span: Copied) -> tuple[int, int]:
         return ends[bisect_right(ends, span.start) - 1], ends[bisect_left(ends, span.end)]
 
-    for (start, end), within in groupby(spans, around):
-        if not _tells_otherwise(text[start:end], list(within), start):
+    for (start, end), within in groupby(seen.copied(text), around):
+        if not _tells_otherwise(text[start:end], list(within), start, seen):
             yield start, end
 
 
-def _tells_otherwise(sentence: str, spans: list[Copied], offset: int) -> bool:
-    """Whether no copy in it tells anything by itself, and the owner's own words give a value.
+def _tells_otherwise(sentence: str, spans: list[Copied], offset: int, seen: SeenTexts) -> bool:
+    """Whether no copy in it tells anything by itself, and the owner's own words give only values that are new.
 
     A page that says where an account is would otherwise make a copy of what its reader says about the same account.
+    A value that was read stays read with a word put before it.
     """
     own, done = "", 0
     for span in spans:
         if (span.begins and span.ends) or _tells(sentence[span.start - offset : span.end - offset]):
             return False
         own, done = f"{own} {sentence[done : span.start - offset]}", span.end - offset
-    return bool(scan(own + sentence[done:]).values)
+    scanned = scan(own + sentence[done:])
+    told = [scanned.view.text[slice(*value.span)] for value in scanned.values if value.kind not in _DENYING]
+    return bool(told) and not any(map(seen.has_read, told))
 
 
 def _tells(text: str) -> bool:
