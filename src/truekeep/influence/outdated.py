@@ -38,8 +38,11 @@ def outdated(elder: Claim, newcomer: Claim) -> frozenset[int]:
     if not (elder.bound and newcomer.bound):
         return frozenset()
     names = elder.names | newcomer.names
+    told = [clause for clause in newcomer.clauses if _asserts(clause)]
     return frozenset(
-        place for place, old in enumerate(elder.clauses) if any(_outdates(old, new, names) for new in newcomer.clauses)
+        place
+        for place, old in enumerate(elder.clauses)
+        if _asserts(old) and any(_outdates(old, new, names) for new in told)
     )
 
 
@@ -69,9 +72,7 @@ def _question(clause: Clause, names: frozenset[str]) -> str:
 
 
 def _outdates(old: Clause, new: Clause, names: frozenset[str]) -> bool:
-    if not (_asserts(old) and _asserts(new)) or old.is_attribute != new.is_attribute:
-        return False
-    if old.is_attribute and _about(old) != _about(new):
+    if old.is_attribute != new.is_attribute or (old.is_attribute and _about(old) != _about(new)):
         return False
     if (old.negations - new.negations) % 2:
         return _said(old) == _said(new)
@@ -175,4 +176,4 @@ def _type(word: str) -> str:
 
 def _bare(words: Words) -> Words:
     """The answer without whose it is."""
-    return tuple(word for word in words if word != SELF)
+    return tuple(word for word in words if word != SELF) if SELF in words else words
