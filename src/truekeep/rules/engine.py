@@ -120,7 +120,14 @@ class Engine:
             return vectorscan.VectorscanPrefilter(specs, cache_dir)
         if cache_dir is None:
             return self._portable()
-        return WarmingPrefilter(self._portable(), lambda: vectorscan.VectorscanPrefilter(specs, cache_dir))
+        return WarmingPrefilter(self._portable(), lambda: self._compiled(cache_dir))
+
+    def _compiled(self, cache_dir: Path) -> Prefilter:
+        """The one for all patterns; the one for the far patterns goes into the cache, so that no long text waits for it."""
+        made = vectorscan.VectorscanPrefilter(self.plan.specs, cache_dir)
+        if len(made.far) <= _FEW_FAR:
+            vectorscan.VectorscanPrefilter([self.plan.specs[number] for number in made.far], cache_dir)
+        return made
 
     def _portable(self) -> Prefilter:
         return PortablePrefilter({number: self.pattern(number) for number in range(len(self.plan.specs))})
