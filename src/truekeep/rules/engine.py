@@ -123,7 +123,7 @@ class Engine:
         return WarmingPrefilter(self._portable(), lambda: self._compiled(cache_dir))
 
     def _compiled(self, cache_dir: Path) -> Prefilter:
-        """The one for all patterns; the one for the far patterns goes into the cache, so that no long text waits for it."""
+        """The one for all patterns. The one for far patterns goes into the cache, so that no long text waits for it."""
         made = vectorscan.VectorscanPrefilter(self.plan.specs, cache_dir)
         if len(made.far) <= _FEW_FAR:
             vectorscan.VectorscanPrefilter([self.plan.specs[number] for number in made.far], cache_dir)
