@@ -1,0 +1,1 @@
+"""What people would use instead, and ourselves, behind one small protocol."""
