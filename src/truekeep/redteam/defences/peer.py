@@ -1,0 +1,121 @@
+"""Somebody else's memory as a ``Store``: a worker in their environment, fed with our encoder's vectors."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truekeep.redteam.defences.environments import CannotRun
+from truekeep.redteam.defences.store import HELD, REFUSED, STORED, Entry, Hit
+from truekeep.redteam.defences.worker_process import WorkerProcess
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from truekeep.embed import Embedder, Kind
+
+WORKERS = Path(__file__).parent / "workers"
+ANSWER_SECONDS = 600.0
+_PORTION = 500
+_ANSWERS = frozenset({STORED, HELD, REFUSED})
+
+
+class PeerStore:
+    """One worker, one store. Whatever goes wrong on the other side raises ``CannotRun`` and ends it."""
+
+    def __init__(
+        self,
+        name: str,
+        python: Path,
+        script: Path,
+        embed: Embedder | None,
+        options: Mapping[str, Any] | None = None,
+        seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        """Start the worker ``script`` under ``python``; ``seconds`` is the time that it has for each answer."""
+        self.name = name
+        self._embed = embed
+        self._home = tempfile.TemporaryDirectory(prefix="redteam-")
+        command = [str(python), str(script), self._home.name, str(embed.dim if embed else 0), json.dumps(options or {})]
+        try:
+            self._worker = WorkerProcess(name, command, Path(self._home.name), seconds)
+        except CannotRun:
+            self._home.cleanup()
+            raise
+        try:
+            self.version = str(self._worker.hear(self._vectors_for)["version"])
+        except (CannotRun, KeyError) as error:
+            self.close()
+            raise error if isinstance(error, CannotRun) else CannotRun(f"{name} did not say its version") from error
+
+    @property
+    def pid(self) -> int:
+        """The worker's process."""
+        return self._worker.pid
+
+    def fill(self, entries: Sequence[Entry]) -> None:
+        """Hand the honest memories over in portions."""
+        for first in range(0, max(1, len(entries)), _PORTION):
+            portion = entries[first : first + _PORTION]
+            last = first + _PORTION >= len(entries)
+            self._ask({"do": "fill", "entries": self._packed(portion), "last": last})
+
+    def plant(self, entries: Sequence[Entry]) -> list[str]:
+        """Hand an attacker's texts over, with what they claim."""
+        answers = self._ask({"do": "plant", "entries": self._packed(entries)}).get("answers")
+        if not isinstance(answers, list) or len(answers) != len(entries) or not _ANSWERS.issuperset(answers):
+            raise CannotRun(f"{self.name} did not say what became of each text")
+        return answers
+
+    def recall(self, query: str, k: int) -> list[Hit]:
+        """What the defence recalls; the worker undoes whatever its store remembers of being asked."""
+        return self._hits("recall", query, k)
+
+    def acting(self, query: str, k: int) -> list[Hit]:
+        """What the defence lets act."""
+        return self._hits("acting", query, k)
+
+    def reset(self) -> None:
+        """Back to how it was after the filling."""
+        self._ask({"do": "reset"})
+
+    def close(self) -> None:
+        """End the worker and remove its files."""
+        self._worker.end()
+        self._home.cleanup()
+
+    def _hits(self, do: str, query: str, k: int) -> list[Hit]:
+        vector = self._encoded([query], "query")[0]
+        hits = self._ask({"do": do, "query": query, "vector": vector, "k": k}).get("hits")
+        if not isinstance(hits, list) or len(hits) > k:
+            raise CannotRun(f"{self.name} did not answer a question as it must")
+        return [Hit(str(text), may_act is True) for text, may_act in hits]
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        return self._worker.ask(request, self._vectors_for)
+
+    def _packed(self, entries: Sequence[Entry]) -> list[Any]:
+        vectors = self._encoded([entry.text for entry in entries], "passage")
+        return [
+            [entry.text, entry.by, entry.source, dict(entry.claims), vector]
+            for entry, vector in zip(entries, vectors, strict=True)
+        ]
+
+    def _vectors_for(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Vectors of texts that the store made up itself, such as a text with a secret struck out."""
+        kind: Kind = "query" if question.get("kind") == "query" else "passage"
+        return {"vectors": self._encoded([str(text) for text in question["embed"]], kind)}
+
+    def _encoded(self, texts: Sequence[str], kind: Kind) -> list[str] | list[None]:
+        if self._embed is None or not texts:
+            return [None] * len(texts)
+        return [_base64(row) for row in self._embed.embed(texts, kind)]
+
+
+def _base64(row: NDArray[np.float32]) -> str:
+    return base64.b64encode(row.astype("<f4").tobytes()).decode("ascii")

@@ -1,0 +1,82 @@
+"""The defences that are measured side by side with ours: what to install, which worker, which configuration."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from truekeep.redteam.defences.environments import CannotRun, interpreter, is_installed
+from truekeep.redteam.defences.peer import ANSWER_SECONDS, WORKERS, PeerStore
+
+if TYPE_CHECKING:
+    from truekeep.embed import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Defence:
+    """Somebody else's memory or guard in one configuration."""
+
+    name: str
+    """As it stands in reports, with its version."""
+    worker: str
+    packages: tuple[str, ...]
+    environment: str
+    note: str
+    """What was chosen, and where its gate is."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs_encoder: bool = False
+    most: int = 0
+    """The largest store it is run with; 0 where there is no such bound."""
+
+    def python(self, cache_dir: Path) -> Path:
+        """The interpreter that runs its worker, installed at the first need."""
+        return interpreter(self.environment, self.packages, cache_dir) if self.packages else Path(sys.executable)
+
+    def is_ready(self, cache_dir: Path) -> bool:
+        """Whether it can be run without installing anything."""
+        return not self.packages or is_installed(self.environment, self.packages, cache_dir)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A defence that is not measured, and why."""
+
+    name: str
+    reason: str
+
+
+@cache
+def defences() -> Mapping[str, Defence]:
+    """Every defence by name, in the order of the file."""
+    source = files("truekeep").joinpath("data", "redteam", "defences.yaml").read_text(encoding="utf-8")
+    found = [_defence(members) for members in yaml.safe_load(source)["defences"]]
+    return {defence.name: defence for defence in found}
+
+
+def open_defence(
+    name: str, embed: Embedder | None, cache_dir: Path, *, size: int = 0, seconds: float = ANSWER_SECONDS
+) -> PeerStore | LeftOut:
+    """An empty store of that defence, fed by this encoder; or why there is none. ``size`` is what it is to hold."""
+    defence = defences()[name]
+    if defence.needs_encoder and embed is None:
+        return LeftOut(name, "it has no search by keywords")
+    if defence.most and size > defence.most:
+        return LeftOut(name, f"too slow for more than {defence.most:,} memories")
+    try:
+        script = WORKERS / f"{defence.worker}_worker.py"
+        return PeerStore(name, defence.python(cache_dir), script, embed, defence.options, seconds)
+    except CannotRun as reason:
+        return LeftOut(name, str(reason))
+
+
+def _defence(members: Mapping[str, Any]) -> Defence:
+    packages = tuple(members.get("packages", ()))
+    rest = {key: value for key, value in members.items() if key != "packages"}
+    return Defence(packages=packages, **({"environment": members["worker"]} | rest))
