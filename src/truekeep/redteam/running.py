@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from truekeep.config import Settings
+from truekeep.redteam.defences.environments import CannotRun
 from truekeep.redteam.influence.arena import Progress, silent
 from truekeep.redteam.results import Results
 from truekeep.redteam.row import Row
-
-
-class CannotRun(Exception):
-    """A step cannot be run here; the message says why, and the report repeats it."""
 
 
 @dataclass(frozen=True, slots=True)

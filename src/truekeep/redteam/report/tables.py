@@ -15,15 +15,15 @@ def share(rows: Iterable[Row]) -> str:
     """The share over all of these with its interval; a dash where nothing was measured."""
     hits, total = counted(rows)
     if not total:
-        return "–"
+        return "-"
     low, high = wilson(hits, total)
-    return f"{hits / total:.1%} ({low:.1%}–{high:.1%})"
+    return f"{hits / total:.1%} ({low:.1%} to {high:.1%})"
 
 
 def count(rows: Iterable[Row]) -> str:
     """So many of so many."""
     hits, total = counted(rows)
-    return f"{hits:,} of {total:,}" if total else "–"
+    return f"{hits:,} of {total:,}" if total else "-"
 
 
 def counted(rows: Iterable[Row]) -> tuple[int, int]:
@@ -33,7 +33,12 @@ def counted(rows: Iterable[Row]) -> tuple[int, int]:
 
 
 def pivot(
-    rows: Sequence[Row], down: tuple[str, Key], across: Key, *, cell: Callable[[Iterable[Row]], str] = share, caption: str = ""
+    rows: Sequence[Row],
+    down: tuple[str, Key],
+    across: Key,
+    *,
+    cell: Callable[[Iterable[Row]], str] = share,
+    caption: str = "",
 ) -> Table:
     """One line for each value of ``down`` and one column for each of ``across``, in the order in which they come."""
     heading, downwards = down
