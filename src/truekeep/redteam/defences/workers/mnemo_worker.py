@@ -4,8 +4,8 @@ As its README and its authors' own red-team probes do: the encoder is used at ev
 ``mode="hybrid"`` is what it recommends (``semantic`` is what its published figures were measured with), and honest
 memories earn their standing through ``credit(…, "good")``. All of them have, except one in five (or those that the
 other side names): the same share as in those probes. Its type inference works on honest and planted texts alike.
-What the writer of a planted text says goes where ``remember`` takes it from its caller: ``mtype``, ``source``,
-``tags`` and ``key``.
+What the writer of a planted text says goes where ``remember`` takes it from its caller: ``mtype``, ``value``,
+``source``, ``tags`` and ``key``.
 
 Recall nudges a memory's value, its access time and in time its type; that is undone after each question.
 """
@@ -53,6 +53,7 @@ class Store:
             self._memory.remember(
                 entry.text,
                 tags=entry.claims.get("tags"),
+                value=entry.claims.get("value", 1.0),
                 mtype=entry.claims.get("type"),
                 source={"doc": named} if named else None,
                 key=entry.claims.get("key"),
