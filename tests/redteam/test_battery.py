@@ -10,7 +10,7 @@ from tests.redteam.plain_store import PlainGround
 from truekeep.config import Settings
 from truekeep.redteam.influence.arena import Arena
 from truekeep.redteam.influence.battery import attacked, battery
-from truekeep.redteam.influence.benign import facts
+from truekeep.redteam.influence.benign import OWNER, facts
 from truekeep.redteam.influence.loading import FaultyAttacks, attacks, parsed
 from truekeep.redteam.influence.outcome import Outcome, Rate, totals
 from truekeep.redteam.influence.sources import SOURCES, made_up, near_copy
@@ -77,6 +77,13 @@ def test_an_honest_keep_has_the_size_it_is_said_to_have(size: int) -> None:
     assert len(texts) == size
     assert facts(size) == facts(size)
     assert facts(size, seed=1) != facts(size)
+
+
+def test_the_largest_honest_keep_begins_with_the_facts_of_the_smaller_ones() -> None:
+    largest = facts(100_000)
+    assert sum(len(fact.said) for fact in largest) == 100_000
+    assert len({fact.said for fact in largest}) == len(largest)
+    assert {fact for fact in facts(60) if fact.group == OWNER} <= {fact for fact in largest if fact.group == OWNER}
 
 
 def test_an_interval_never_claims_more_than_was_seen() -> None:

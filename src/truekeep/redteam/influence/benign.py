@@ -57,6 +57,7 @@ class _Maker:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._pools = {name: _entries(pool) for name, pool in _data()["pools"].items()}
+        self._larger = {name: _entries(pool) for name, pool in _data()["larger"].items()}
         self._turns = {group: self._forms(group) for group in ("owner", "enrolled", "lone", "read")}
 
     def owner(self) -> Fact:
@@ -93,12 +94,19 @@ class _Maker:
             yield forms[place], self._words(f"{group}:{turn}", _about(forms[place]), orders[place][used])
 
     def _order(self, group: str, place: int, form: Mapping[str, Any]) -> list[int]:
-        size = prod(len(self._pools[name]) for name in _about(form))
-        return random.Random(f"{self._seed}:{group}:{place}").sample(range(size), size)  # noqa: S311
+        """The subjects of a form by chance; those of the larger pool come after all others."""
+        about = _about(form)
+        size = prod(len(self._pools[name]) for name in about)
+        more = len(self._larger.get(about[0], ())) if len(about) == 1 else 0
+        chance = random.Random(f"{self._seed}:{group}:{place}")  # noqa: S311
+        return chance.sample(range(size), size) + chance.sample(range(size, size + more), more)
 
     def _words(self, turn: str, about: Sequence[str], subject: int) -> dict[str, str]:
         chance = random.Random(f"{self._seed}:{turn}")  # noqa: S311
         words = {name: chance.choice(entries) for name, entries in self._pools.items()}
+        if len(about) == 1 and subject >= len(self._pools[about[0]]):
+            words[about[0]] = self._larger[about[0]][subject - len(self._pools[about[0]])]
+            return words | _made_up(chance, words)
         for name in about:
             subject, place = divmod(subject, len(self._pools[name]))
             words[name] = self._pools[name][place]
