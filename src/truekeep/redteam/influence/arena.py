@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from truekeep.config import Settings
 from truekeep.keep import Keep
 from truekeep.redteam.influence.benign import SYSTEMS, Fact, facts
+from truekeep.redteam.influence.home import Home
 from truekeep.redteam.influence.on_keep import KeepTarget
 from truekeep.redteam.influence.outcome import Rate
 from truekeep.redteam.influence.sources import made_up
 from truekeep.redteam.influence.stage import Clock, Stage
-from truekeep.redteam.influence.vectors import cached
-from truekeep.rules.registry import FILE as RULES
 
-KEEP = "arena"
-_CONFIGURATION = ("config.toml", RULES)
 _CHUNKS = 8
 _BATCH = 256
 _PAGES = 200
@@ -50,14 +43,12 @@ class Arena:
         self.size = size
         self.config = config
         self.facts = facts(size, seed)
-        # Where keys and anchors of real keeps are is nothing to an attacked copy.
-        self.settings = replace(settings, anchor="keys", master_key="")
-        self._home = folder / f"{size}-{seed}"
+        self._home = Home(folder / f"{size}-{seed}", settings, config=config)
+        self.settings = self._home.settings
         self._copy = folder / "attacked"
         self._after = ""
         self._refused = self._said = 0
-        self._configure()
-        with self._opened(self._home, Clock()) as keep:
+        with self._home.opened() as keep:
             self._fill(keep, progress)
 
     @property
@@ -68,48 +59,27 @@ class Arena:
     @contextmanager
     def stage(self) -> Iterator[Stage]:
         """A copy of the keep, to be attacked and thrown away."""
-        shutil.rmtree(self._copy, ignore_errors=True)
-        shutil.copytree(self._home, self._copy)
         clock = Clock()
-        try:
-            with self._opened(self._copy, clock) as keep:
-                yield Stage(KeepTarget(keep, self._copy, clock, self._after), clock)
-        finally:
-            shutil.rmtree(self._copy, ignore_errors=True)
+        with self._home.copied(self._copy, clock) as keep:
+            yield Stage(KeepTarget(keep, self._copy, clock, self._after), clock)
 
     @contextmanager
     def opened(self) -> Iterator[Keep]:
         """The honest keep itself, to be asked and not written to."""
-        with self._opened(self._home, Clock()) as keep:
-            yield keep
-
-    def _configure(self) -> None:
-        """The settings and rules of a real home, and none of its keys."""
-        self._home.mkdir(parents=True)
-        for name in _CONFIGURATION:
-            if self.config is not None and (file := self.config / name).is_file():
-                shutil.copy(file, self._home / name)
-
-    @contextmanager
-    def _opened(self, home: Path, clock: Clock) -> Iterator[Keep]:
-        embedder = partial(cached, self.settings.embedder)
-        with _own_keys(), Keep.open(KEEP, home=home, settings=self.settings, embedder=embedder, clock=clock) as keep:
+        with self._home.opened() as keep:
             yield keep
 
     def _fill(self, keep: Keep, progress: Progress) -> None:
         for system in SYSTEMS:
             keep.channels.enrol(system, by="operator", reason="a system of ours")
         done = 0
-        for start in range(0, len(self.facts), per := -(-len(self.facts) // _CHUNKS)):
-            for via in ("web", *SYSTEMS, "user"):
-                for batch in _batches(self.facts[start : start + per], via):
-                    self._store(keep, via, batch)
-                    done += len(batch)
-                    progress(f"honest keep of {self.size:,}", done, self.size)
+        for via, batch in batches(self.facts):
+            self._store(keep, via, batch)
+            done += len(batch)
+            progress(f"honest keep of {self.size:,}", done, self.size)
 
     def _store(self, keep: Keep, via: str, texts: Sequence[str]) -> None:
-        pages = made_up("domains", _PAGES)
-        entries = [{"text": text, "principal": pages[_page(text)] if via == "web" else None} for text in texts]
+        entries = [{"text": text, "principal": page_of(text) if via == "web" else None} for text in texts]
         verdicts = keep.remember_many(entries, via=via, skip_rejected=True)
         if via != "web":
             self._said += len(verdicts)
@@ -118,23 +88,18 @@ class Arena:
         self._after = stored[-1] if stored else self._after
 
 
-def _batches(said: Sequence[Fact], via: str) -> Iterator[list[str]]:
-    texts = [text for fact in said for who, text in fact.said if who == via]
-    for start in range(0, len(texts), _BATCH):
-        yield texts[start : start + _BATCH]
+def batches(said: Sequence[Fact]) -> Iterator[tuple[str, list[str]]]:
+    """Channels and what is said over them, in the order in which it comes in: by stretches, the pages first in each.
+
+    What a page had first no longer corroborates, so this order is the harder one for an honest keep.
+    """
+    for start in range(0, len(said), per := -(-len(said) // _CHUNKS)):
+        for via in ("web", *SYSTEMS, "user"):
+            texts = [text for fact in said[start : start + per] for who, text in fact.said if who == via]
+            for first in range(0, len(texts), _BATCH):
+                yield via, texts[first : first + _BATCH]
 
 
-def _page(text: str) -> int:
+def page_of(text: str) -> str:
     """Which page an honest text was read on; the same one every time."""
-    return sum(map(ord, text)) % _PAGES
-
-
-@contextmanager
-def _own_keys() -> Iterator[None]:
-    """Keys are made beside the copy, even where a variable moves those of real keeps."""
-    moved = os.environ.pop("TRUEKEEP_KEYS", None)
-    try:
-        yield
-    finally:
-        if moved is not None:
-            os.environ["TRUEKEEP_KEYS"] = moved
+    return made_up("domains", _PAGES)[sum(map(ord, text)) % _PAGES]
