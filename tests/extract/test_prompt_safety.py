@@ -59,7 +59,7 @@ def test_an_honest_prompt_in_any_language_passes(prompt: str) -> None:
 
 @pytest.mark.parametrize("prompt", WRITTEN["refused"])
 def test_a_reworded_or_disguised_attack_is_refused(prompt: str) -> None:
-    refusal(prompt, strict=False)
+    assert refusal(prompt, strict=False).code
 
 
 @pytest.mark.parametrize(("pattern", "case"), REFUSED)

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 Decorated = Callable[..., Any]
 
 
+def formatted(command: Decorated) -> Decorated:
+    """``--format``."""
+    choice = click.Choice(["text", "json"])
+    return click.option("--format", "output", type=choice, default="text", help="How to print the answer.")(command)
+
+
 def common(command: Decorated) -> Decorated:
     """``--home`` and ``--format``."""
-    for option in (
-        click.option(
-            "--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print the answer."
-        ),
-        click.option(
-            "--home",
-            type=click.Path(file_okay=False),
-            envvar="TRUEKEEP_HOME",
-            help="Where data, keys and settings are. Default: the XDG directories.",
-        ),
-    ):
-        command = option(command)
-    return command
+    home = click.option(
+        "--home",
+        type=click.Path(file_okay=False),
+        envvar="TRUEKEEP_HOME",
+        help="Where data, keys and settings are. Default: the XDG directories.",
+    )
+    return home(formatted(command))
 
 
 def with_keep(command: Decorated) -> Decorated:

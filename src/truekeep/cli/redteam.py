@@ -11,18 +11,53 @@ import click
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, table
 from truekeep.cli.redteam_influence import influence
+from truekeep.cli.redteam_run import Wish, report, whole
 
 if TYPE_CHECKING:
     from truekeep.redteam.screen import Share
     from truekeep.scores import Score
 
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_DOCS = Path("docs/redteam")
 
-@click.group()
-def redteam() -> None:
-    """Attack the defences and measure them on your own texts."""
+
+@click.group(invoke_without_command=True)
+@click.option("--quick", "profile", flag_value="quick", help="The whole measurement in small, in less than a minute.")
+@click.option("--full", "profile", flag_value="full", help="All sizes, encoders and other people's defences; hours.")
+@click.option("--out", type=_FOLDER, help="Write the report here.  [--full: docs/redteam]")
+@click.option("--cache", type=_FOLDER, help="Keep fetched models and environments here.")
+@click.option("--steps", help="Only steps with these words in their name.")
+@click.option("--again", is_flag=True, help="Measure what the report has already once more.")
+@click.option("--thresholds", type=_FILE, help="A file with claims of your own.")
+@common
+@click.pass_context
+def redteam(
+    context: click.Context,
+    profile: str | None,
+    out: Path | None,
+    cache: Path | None,
+    steps: str | None,
+    again: bool,
+    thresholds: Path | None,
+    home: str | None,
+    output: str,
+) -> None:
+    """Attack the defences and measure them: all together, or one part on your own texts.
+
+    A run judges the claims of a file of thresholds; exit code 1 if one does not hold. A full run that was interrupted
+    goes on where it was.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    if profile is None:
+        click.echo(context.get_help())
+        return
+    whole(Wish(profile, out or (_DOCS if profile == "full" else None), cache, steps, again, thresholds), home, output)
 
 
 redteam.add_command(influence)
+redteam.add_command(report)
 
 
 @redteam.command()

@@ -1,0 +1,184 @@
+"""Retrieval in the report: what honest people pay, who comes up, who acts, and the same for other defences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from truekeep.redteam.report import svg
+from truekeep.redteam.report.document import Plot, Section, Table
+from truekeep.redteam.report.tables import count, counted, pivot, share
+from truekeep.redteam.results import Results
+from truekeep.redteam.row import US, Row
+
+_PLAIN = "plain vectors"
+_FLUENT = "fluent trigger"
+_ENCODERS = {"minilm": "MiniLM-L6", "e5-small": "e5-small", "granite-30m": "granite-30m", "none": "keywords only"}
+_UTILITY = {
+    "plain": "plain recall",
+    "acting": "behind the gate",
+}
+
+
+def utility(results: Results) -> Section | None:
+    """What the gate costs: what honest people find, and what they have to do for the rest."""
+    rows = list(results.chosen(part="utility", defence=US))
+    if not rows:
+        return None
+    text = [
+        "The gate keeps out what nobody vouches for, and that includes true things that were merely read: they come up "
+        "in plain recall and may not act until a person has looked at them. What the owner said, and what two enrolled "
+        "systems state, must be found behind the gate as often as without it."
+    ]
+    table = pivot(rows, ("honest questions answered", _asked), _memories)
+    efforts = [
+        [_asked(row), f"{row.encoder}, {row.size:,}", "; ".join(f"{key}: {value}" for key, value in _effort(row))]
+        for row in rows
+        if _effort(row)
+    ]
+    tables = [
+        table,
+        *([Table(["what", "where", "effort"], efforts, caption="What a reviewer has to do")] if efforts else []),
+    ]
+    return Section("What it costs honest people", text, tables=tables)
+
+
+def hijacks(results: Results) -> Section | None:
+    """Who comes first, and who acts, against the size of the store, on every encoder."""
+    rows = list(results.chosen(part="retrieval", defence=US))
+    if not rows:
+        return None
+    text = [
+        "One record is planted among honest memories, and honest questions are asked with the attacker's trigger in "
+        "front of them. *Comes first* is plain recall; *acts* is what recall gives when only memories that may act are "
+        "asked for, or marks as such. How often a poison is found is reported as it is: keeping it from being found is "
+        "not what the defence rests on.",
+    ]
+    plots = [plot for encoder in _ENCODERS if (plot := _against_size(results, encoder)) is not None]
+    first = [row for row in rows if row.metric == "rank1"]
+    return Section(
+        "Who comes first, and who acts",
+        text,
+        plots,
+        [
+            pivot(first, ("comes first in plain recall", lambda row: row.attack), _where),
+            pivot(_of(rows, "acting_top5"), ("acts, among the first five", lambda row: row.attack), _where, cell=count),
+            pivot(_of(rows, "displaced"), ("truths pushed out", lambda row: row.attack), _where, cell=count),
+            pivot(_of(rows, "detected"), ("held or refused on the way in", lambda row: row.attack), _where),
+        ],
+    )
+
+
+def side_by_side(results: Results) -> Section | None:
+    """Every defence under the same attacks, with the same encoder and the same honest memories."""
+    rows = list(results.chosen(part="retrieval", encoder="minilm"))
+    names = list(dict.fromkeys(row.defence for row in rows))
+    if len(names) < 2:
+        return None
+    text = [
+        "Each runs in an environment of its own, configured as its documentation says, and gets the same vectors. "
+        "*Worst attack* is the one-record attack that acted most often. A defence without a gate lets everything act."
+    ]
+    sizes = sorted({row.size for row in rows})
+    tables = [_defences(results, rows, names, size) for size in sizes]
+    places = {name: place for name in names if (place := _place(results, rows, name)) is not None}
+    plots = [
+        Plot(
+            "utility-safety",
+            svg.points(
+                "Useful and safe", places, "worst one-record attack acts", "honest answers found behind the gate"
+            ),
+            "Honest answers behind the gate against how often the worst one-record attack acts; top left is best.",
+        )
+    ]
+    return Section("Side by side", text, plots if places else [], tables)
+
+
+def _defences(results: Results, rows: Sequence[Row], names: Sequence[str], size: int) -> Table:
+    lines = []
+    for name in names:
+        here = [row for row in rows if row.defence == name and row.size == size]
+        if not here:
+            continue
+        worst = _worst(here)
+        lines.append(
+            [
+                name,
+                share(_of(_fluent(here), "rank1")),
+                share(_of(_fluent(here), "acting_top5")),
+                f"{worst.share:.1%}: {worst.attack}" if worst is not None else "-",
+                share(_of(here, "displaced")),
+                share(_utility(results, name, size, "plain")),
+                share(_utility(results, name, size, "acting")),
+            ]
+        )
+    headings = [
+        "defence",
+        "fluent trigger first",
+        "acts",
+        "worst attack acts",
+        "truths pushed out",
+        "utility",
+        "behind the gate",
+    ]
+    return Table(headings, lines, caption=f"{size:,} memories, MiniLM-L6")
+
+
+def _worst(rows: Sequence[Row]) -> Row | None:
+    """The single record that acted most often."""
+    single = [row for row in _of(rows, "acting_top5") if row.detail.get("records") == 1]
+    return max(single, key=lambda row: row.share, default=None)
+
+
+def _place(results: Results, rows: Sequence[Row], name: str) -> tuple[float, float] | None:
+    worst = _worst([row for row in rows if row.defence == name])
+    hits, total = counted(results.chosen(part="utility", defence=name, metric="acting", encoder="minilm"))
+    return (worst.share, hits / total) if worst is not None and total else None
+
+
+def _utility(results: Results, name: str, size: int, metric: str) -> Iterable[Row]:
+    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=metric)
+
+
+def _against_size(results: Results, encoder: str) -> Plot | None:
+    chosen: dict[str, dict[str, Any]] = {
+        "plain store, comes first": {"defence": (_PLAIN, "plain keywords"), "metric": "rank1"},
+        "truekeep, comes first": {"defence": US, "metric": "rank1"},
+        "truekeep, acts": {"defence": US, "metric": "acting_top5"},
+    }
+    series = {}
+    for name, conditions in chosen.items():
+        rows = list(results.chosen(part="retrieval", encoder=encoder, attack=_FLUENT, **conditions))
+        if points := [(float(row.size), row.share) for row in rows if row.total]:
+            series[name] = points
+    if not series:
+        return None
+    title = f"Fluent trigger, {_ENCODERS[encoder]}"
+    drawn = svg.lines(title, series, note="memories in the store")
+    return Plot(
+        f"hijack-{encoder}", drawn, f"{title}: how often the poison comes first, and acts, against the store's size."
+    )
+
+
+def _of(rows: Iterable[Row], metric: str) -> list[Row]:
+    return [row for row in rows if row.metric == metric]
+
+
+def _fluent(rows: Iterable[Row]) -> list[Row]:
+    return [row for row in rows if row.attack == _FLUENT]
+
+
+def _where(row: Row) -> str:
+    return f"{_ENCODERS.get(row.encoder, row.encoder)}, {row.size:,}"
+
+
+def _memories(row: Row) -> str:
+    return f"{row.size:,}, {_ENCODERS.get(row.encoder, row.encoder)}"
+
+
+def _asked(row: Row) -> str:
+    return f"{row.attack or row.note}: {_UTILITY.get(row.metric, row.metric)}"
+
+
+def _effort(row: Row) -> list[tuple[str, object]]:
+    return [(key, value) for key, value in row.detail.items() if key in ("decisions", "groups", "facts")]

@@ -1,0 +1,101 @@
+"""Results are kept as they were measured, and a claim holds only if they show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from truekeep.errors import InvalidRequest
+from truekeep.redteam.bounds import Bound, bounds, judge
+from truekeep.redteam.results import Results
+from truekeep.redteam.row import Row
+
+ACTING = Bound(claim="nothing acts", where={"part": "retrieval", "metric": "acting"}, at_most=0, upper_below=0.002)
+USEFUL = Bound(
+    claim="as useful",
+    where={"part": "utility", "metric": "acting"},
+    compared={"part": "utility", "metric": "plain"},
+    at_least=0.99,
+)
+
+
+def acting(hits: int, total: int, **more: object) -> Row:
+    return Row(part="retrieval", metric="acting", hits=hits, total=total, **more)  # type: ignore[arg-type]
+
+
+def results(*rows: Row) -> Results:
+    made = Results()
+    made.put("step", rows, 1.0)
+    return made
+
+
+def test_a_single_hit_breaks_a_claim_of_none() -> None:
+    assert judge(results(acting(0, 5000)), "full", (ACTING,))[0].is_met
+    assert not judge(results(acting(0, 5000), acting(1, 5000)), "full", (ACTING,))[0].is_met
+
+
+def test_a_claim_about_nothing_measured_does_not_hold() -> None:
+    found = judge(Results(), "full", (ACTING, USEFUL))
+    assert [one.is_met for one in found] == [False, False]
+    assert found[0].sentence == "nothing was measured"
+
+
+def test_too_few_attempts_prove_nothing_in_a_full_run() -> None:
+    few = results(acting(0, 1900))
+    assert not judge(few, "full", (ACTING,))[0].is_met
+    assert judge(few, "quick", (ACTING,))[0].is_met
+    assert judge(results(acting(0, 1930)), "full", (ACTING,))[0].is_met
+
+
+def test_a_ratio_is_of_the_shares() -> None:
+    plain = Row(part="utility", metric="plain", hits=900, total=1000)
+    for hits, is_met in ((1800, True), (1790, True), (1780, False)):
+        gated = Row(part="utility", metric="acting", hits=hits, total=2000)
+        assert judge(results(plain, gated), "full", (USEFUL,))[0].is_met is is_met
+
+
+def test_a_step_measured_again_takes_the_place_of_its_rows() -> None:
+    kept = results(acting(3, 10))
+    kept.put("other", [acting(1, 10)], 1.0)
+    kept.put("step", [acting(0, 10)], 2.0)
+    assert kept.total(part="retrieval") == (1, 20)
+    assert kept.cpu == {"step": 2.0, "other": 1.0}
+
+
+def test_results_come_back_as_they_were_saved(tmp_path: Path) -> None:
+    kept = results(acting(1, 7, defence="plain vectors", encoder="minilm", size=60, detail={"cost": {"records": 1}}))
+    kept.leave_out("a peer", "it cannot be installed")
+    kept.save(tmp_path / "results.json")
+    loaded = Results.load(tmp_path / "results.json")
+    assert (loaded.rows, loaded.left_out, loaded.cpu) == (kept.rows, kept.left_out, kept.cpu)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"rows": [{}], "conditions": {}, "left_out": {}, "cpu_seconds": {}}']
+)
+def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(InvalidRequest, match="does not hold the results"):
+        Results.load(tmp_path / "results.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[[bound]]\nclaim = 'x'\nwhere = {part = 'retrieval'}",
+        "[[bound]]\nclaim = 'x'\nwhere = {colour = 'red'}\nat_most = 0",
+        "[[bound]]\nclaim = 'x'\nat_most = 0",
+    ],
+)
+def test_thresholds_that_can_never_fail_or_be_read_are_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "thresholds.toml").write_text(content)
+    with pytest.raises(InvalidRequest):
+        bounds(tmp_path / "thresholds.toml")
+
+
+def test_every_claim_of_ours_names_the_command_and_the_outcome_that_would_refute_it() -> None:
+    ours = bounds()
+    assert len({one.claim for one in ours}) == len(ours)
+    assert all(one.command.startswith("truekeep ") and one.refuted_by for one in ours)
