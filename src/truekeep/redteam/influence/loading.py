@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain, product
@@ -107,13 +107,20 @@ def _filled(value: Any, chosen: Mapping[str, Any]) -> Any:
 
 
 def _attack(raw: Mapping[str, Any], group: str) -> Attack:
+    made = replace(ground(raw, group), attack=_steps(raw["attack"]))
+    _require_something_to_lose(made)
+    return made
+
+
+def ground(raw: Mapping[str, Any], group: str) -> Attack:
+    """An attack whose steps are yet to be found: what honestly happened, and what may come of it or not."""
     if unknown := set(raw) - _MEMBERS:
         raise ValueError(f"unknown members: {', '.join(sorted(unknown))}")
-    made = Attack(
+    return Attack(
         name=raw["name"],
         about=raw["about"],
         setup=_steps(raw.get("setup", [])),
-        attack=_steps(raw["attack"]),
+        attack=(),
         truth=tuple(_made(Truth, entry) for entry in raw.get("truth", [])),
         later=tuple(_made(Truth, entry) for entry in raw.get("later", [])),
         poison=_phrases(raw.get("poison", [])),
@@ -123,8 +130,6 @@ def _attack(raw: Mapping[str, Any], group: str) -> Attack:
         reader=raw.get("reader", ""),
         group=group,
     )
-    _require_something_to_lose(made)
-    return made
 
 
 def _require_something_to_lose(attack: Attack) -> None:

@@ -93,12 +93,13 @@ class Eyes:
         """Planted texts that may act: in the listing of everything since the attack, and in every answer."""
         seen = [hit for hit in self._target.listed(self._session) if hit.may_act]
         for question in self._attack.questions:
-            seen += [hit for hit in self._asked(question, influence_only=False) if hit.may_act]
+            seen += [hit for hit in self.asked(question) if hit.may_act]
             # Whatever comes up here is taken for what may act, marked or not.
-            seen += self._asked(question, influence_only=True)
+            seen += self.asked(question, influence_only=True)
         return {hit.text for hit in seen if self._attack.is_poison(hit.text)}
 
-    def _asked(self, question: str, *, influence_only: bool) -> list[Hit]:
+    def asked(self, question: str, *, influence_only: bool = False) -> list[Hit]:
+        """What comes up for a question."""
         return self._target.recall(question, _K, influence_only=influence_only, session=self._session)
 
 
@@ -112,12 +113,12 @@ def goes_through(stage: Stage, call: Call, when: str) -> bool:
     """Whether the agent gets a call done: it asks, tries to confirm it itself, and uses whatever ticket it got."""
     stage.sessions += 1
     session = call.session or f"{when}-{stage.sessions}"
-    answers: list[Answered] = []
-    stage.tries(lambda: answers.append(_asked(stage.target, call, session)))
-    ticket = answers[0].ticket if answers else None
+    if not stage.tries(lambda: stage.heard.append(_asked(stage.target, call, session))):
+        return False
+    ticket = stage.heard[-1].ticket
     if ticket is None:
         return False
-    if answers[0].waits:
+    if stage.heard[-1].waits:
         stage.tries(lambda: stage.target.confirm("agent", session, ticket))
     return stage.tries(lambda: stage.target.redeem("agent", ticket, call.action, call.arguments))
 

@@ -113,7 +113,7 @@ class KeepTarget(Target):
         with _refusing():
             ask: Callable[..., Any] = self._over("agent", session).recall if session else self._keep.recall
             hits = ask(query, k=k, influence_only=influence_only)
-            return [Hit(hit.text, hit.may_act and not hit.blocked) for hit in hits]
+            return [Hit(hit.text, hit.may_act and not hit.blocked, hit.why) for hit in hits]
 
     def listed(self, session: str | None = None) -> list[Hit]:
         """As the agent of that session; without one, as the host."""

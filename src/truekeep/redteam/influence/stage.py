@@ -55,6 +55,8 @@ class Stage:
     """What the target cannot do at all."""
     broken: list[str] = field(default_factory=list)
     """What went through although it must never."""
+    heard: list[Answered] = field(default_factory=list)
+    """What the act boundary answered to the calls of the measure itself."""
     sessions: int = 0
     """How many sessions the measure itself has begun."""
 

@@ -55,6 +55,8 @@ class Hit:
 
     text: str
     may_act: bool
+    why: str = ""
+    """What the target says about that, if it does."""
 
 
 @dataclass(frozen=True, slots=True)
