@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 
 from truekeep.redteam.defences import keep_store
+from truekeep.redteam.defences.honest import entries
 from truekeep.redteam.defences.keep_store import KeepStore
 from truekeep.redteam.defences.plain_keywords import PlainKeywords
 from truekeep.redteam.defences.plain_vectors import PlainVectors
 from truekeep.redteam.defences.store import PAGE, STORED, Entry, Hit, Store
-from truekeep.redteam.influence.benign import facts
 from truekeep.redteam.retrieval.attacks import ATTACKS, Poison
 from truekeep.redteam.retrieval.canary import OpenGate
 from truekeep.redteam.retrieval.encoders import MINILM, NONE, Encoder, load
-from truekeep.redteam.retrieval.honest import entries, questions
+from truekeep.redteam.retrieval.honest import questions
 from truekeep.redteam.retrieval.measure import HIJACKS, Bench, hijacks, measure_retrieval
 from truekeep.redteam.retrieval.plan import FULL, QUICK, chosen, rounds
 from truekeep.redteam.retrieval.searching import searched
@@ -74,7 +74,7 @@ def test_nothing_planted_is_found_where_nothing_was_planted(found: str, request:
 def test_a_keep_without_its_gate_is_caught(on_keep: dict[tuple[str, str], Row], minilm: Encoder) -> None:
     assert on_keep["", "canary"].hits == 1
     store = OpenGate(KeepStore(minilm.embedder))
-    store.fill(entries(facts(SIZE)))
+    store.fill(entries(SIZE))
     try:
         count = Bench(store, minilm, SIZE, BRIEF).attacked(ATTACKS["fluent trigger"])
     finally:
@@ -97,7 +97,7 @@ def test_a_reset_brings_the_store_back(way: str, minilm: Encoder, monkeypatch: p
         monkeypatch.setattr(keep_store, "COPIED", 0)
     made: dict[str, Store] = {"vectors": _vectors(minilm), "keywords": PlainKeywords()}
     store = made.get(way) or KeepStore(minilm.embedder)
-    store.fill(entries(facts(SIZE)))
+    store.fill(entries(SIZE))
     asked = [question.text for question in questions(10)]
     before = [(store.recall(text, 5), store.acting(text, 5)) for text in asked]
     planted = [Entry(f"{text} {number}-4711.", PAGE, "https://a.example") for number, text in enumerate(asked)]
@@ -111,7 +111,7 @@ def test_a_reset_brings_the_store_back(way: str, minilm: Encoder, monkeypatch: p
 
 def test_asking_changes_nothing_that_a_later_question_could_tell(minilm: Encoder) -> None:
     store = KeepStore(minilm.embedder)
-    store.fill(entries(facts(SIZE)))
+    store.fill(entries(SIZE))
     asked = [question.text for question in questions(10)]
     first = [store.recall(text, 5) for text in asked]
     assert [store.recall(text, 5) for text in reversed(asked)] == first[::-1]
@@ -129,7 +129,7 @@ def test_a_searched_trigger_draws_questions_closer_than_the_sentence_it_began_wi
 def test_there_are_enough_triggers_and_each_plants_a_value_of_its_own() -> None:
     assert len(triggers()) > 20
     assert "lighthouse" in triggers()[0].words
-    honest = " ".join(entry.text for entry in entries(facts(500)))
+    honest = " ".join(entry.text for entry in entries(500))
     values = {trigger.value for trigger in triggers()}
     assert len(values) == len(triggers())
     assert not any(value in honest for value in values)
@@ -160,7 +160,7 @@ def test_hijacks_are_told_apart() -> None:
 
 @pytest.mark.parametrize("size", [60, 500])
 def test_stores_of_every_size_are_asked_the_same_questions(size: int) -> None:
-    texts = {entry.text for entry in entries(facts(size))}
+    texts = {entry.text for entry in entries(size)}
     known = [question for question in questions(200) if question.answers & texts]
     assert len(known) >= (80 if size == 60 else 200)
 

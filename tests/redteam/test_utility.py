@@ -5,7 +5,8 @@ from __future__ import annotations
 from truekeep.config import Settings
 from truekeep.redteam.defences.keep_store import KeepStore
 from truekeep.redteam.defences.plain_keywords import PlainKeywords
-from truekeep.redteam.influence.benign import facts
+from truekeep.redteam.influence.benign import READ, facts
+from truekeep.redteam.influence.utility import GATED, GROUPS
 from truekeep.redteam.retrieval.encoders import NONE, load
 from truekeep.redteam.retrieval.utility import measure_cold_start, measure_review, measure_utility
 
@@ -13,14 +14,15 @@ ENCODER = load(NONE)
 
 
 def test_a_keep_finds_behind_the_gate_what_its_owner_and_two_systems_said() -> None:
-    rows = {row.metric: row for row in measure_utility(lambda: KeepStore(None), ENCODER, (500,), 40)}
-    for group in ("owner", "corroborated"):
-        assert rows[f"{group}_gate"].hits >= rows[f"{group}_plain"].hits >= 38
-        assert rows[f"{group}_gate"].total == 40
-    assert rows["read_plain"].share > 0.9
-    assert rows["read_gate"].hits == 0
-    assert rows["turned_down"].hits == 0
-    assert rows["turned_down"].total > 300
+    rows = {(row.note, row.metric): row for row in measure_utility(lambda: KeepStore(None), ENCODER, (500,), 40)}
+    for group in GATED:
+        assert rows[GROUPS[group], "gate"].hits >= rows[GROUPS[group], "plain"].hits >= 38
+        assert rows[GROUPS[group], "gate"].total == 40
+    assert rows[GROUPS[READ], "plain"].share > 0.9
+    assert rows[GROUPS[READ], "gate"].hits == 0
+    (refused,) = (row for row in rows.values() if row.metric == "turned_down")
+    assert refused.hits == 0
+    assert refused.total > 300
 
 
 def test_an_owner_can_use_what_they_have_just_said() -> None:
@@ -40,6 +42,6 @@ def test_what_was_read_acts_after_a_person_looked_at_it_and_the_effort_is_told()
 
 def test_a_store_without_a_gate_loses_nothing_and_has_nobody_to_review() -> None:
     rows = list(measure_utility(PlainKeywords, ENCODER, (500,), 20))
-    assert {row.metric for row in rows if row.metric.endswith("gate")} >= {"owner_gate", "read_gate"}
+    assert {row.note for row in rows if row.metric == "gate"} == set(GROUPS.values())
     assert all(row.share > 0.7 for row in rows)
     assert [row.metric for row in measure_review(PlainKeywords, ENCODER, 60, 20)] == ["read_before_review"]

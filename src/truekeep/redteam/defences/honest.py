@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from truekeep.redteam.defences.store import OWNER, PAGE, SYSTEM, Entry
-from truekeep.redteam.influence.benign import facts
+from collections.abc import Sequence
 
-_PAGES = "https://pages.example/{number}"
-_BY = {"user": OWNER, "web": PAGE}
+from truekeep.redteam.defences.store import OWNER, PAGE, SYSTEM, Entry
+from truekeep.redteam.influence.arena import batches, page_of
+from truekeep.redteam.influence.benign import Fact, facts
 
 
 def entries(size: int, seed: int = 0) -> list[Entry]:
-    """The honest memories of a store of this size, with who said each; every page is another one."""
-    found: list[Entry] = []
-    for fact in facts(size, seed):
-        for via, text in fact.said:
-            by = _BY.get(via, SYSTEM)
-            source = _PAGES.format(number=len(found)) if by == PAGE else via if by == SYSTEM else ""
-            found.append(Entry(text, by, source))
-    return found
+    """The honest memories of a store of this size, with who said each."""
+    return told(facts(size, seed))
+
+
+def told(said: Sequence[Fact]) -> list[Entry]:
+    """Facts as entries, in the order in which an honest keep gets them."""
+    return [_entry(via, text) for via, texts in batches(said) for text in texts]
+
+
+def _entry(via: str, text: str) -> Entry:
+    if via == "user":
+        return Entry(text, OWNER)
+    return Entry(text, PAGE, page_of(text)) if via == "web" else Entry(text, SYSTEM, via)

@@ -1,14 +1,12 @@
-"""What honest people put into a store before it is attacked, and the questions that they ask it."""
+"""The questions that honest people ask a store, the same ones at every size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from truekeep.redteam.defences.store import OWNER, PAGE, SYSTEM, Entry
-from truekeep.redteam.influence.arena import batches, page_of
-from truekeep.redteam.influence.benign import Fact, facts
+from truekeep.redteam.influence.benign import facts
 from truekeep.redteam.influence.utility import GATED
 
 _FIRST, _SECOND = 60, 500
@@ -21,11 +19,6 @@ class Question:
 
     text: str
     answers: frozenset[str]
-
-
-def entries(said: Sequence[Fact]) -> list[Entry]:
-    """Facts as entries, in the order in which an honest keep gets them."""
-    return [_entry(via, text) for via, texts in batches(said) for text in texts]
 
 
 @cache
@@ -43,9 +36,3 @@ def _asked(seed: int) -> Iterator[Question]:
         for fact in facts(size, seed):
             if fact.group in GATED:
                 yield from (Question(question, fact.answers) for question in fact.questions[:most])
-
-
-def _entry(via: str, text: str) -> Entry:
-    if via == "user":
-        return Entry(text, OWNER)
-    return Entry(text, PAGE, page_of(text)) if via == "web" else Entry(text, SYSTEM, via)

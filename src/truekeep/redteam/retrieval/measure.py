@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from truekeep.redteam.defences.honest import entries
 from truekeep.redteam.defences.store import STORED, Hit, Store
 from truekeep.redteam.influence.arena import Progress, silent
-from truekeep.redteam.influence.benign import facts
 from truekeep.redteam.retrieval.attacks import Attack, Poison
 from truekeep.redteam.retrieval.canary import OpenGate
 from truekeep.redteam.retrieval.encoders import Encoder
-from truekeep.redteam.retrieval.honest import Question, entries
+from truekeep.redteam.retrieval.honest import Question
 from truekeep.redteam.retrieval.plan import FULL, Plan, Round, chosen, rounds
 from truekeep.redteam.row import Row
 
@@ -42,7 +42,7 @@ def measure_retrieval(
         store = make()
         try:
             progress(f"{store.name}, {encoder.name}: filling {size:,}", 0, size)
-            store.fill(entries(facts(size)))
+            store.fill(entries(size))
             yield from Bench(store, encoder, size, plan, progress).rows(chosen(attacks))
         finally:
             store.close()

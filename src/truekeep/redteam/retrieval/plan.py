@@ -37,6 +37,8 @@ class Plan:
 FULL = Plan()
 PEER = Plan(leading=10, others=5, known=40)
 """For defences whose every question goes through a process: 240 pairs with each of the leading attacks."""
+LARGEST = Plan(leading=20, others=5, known=40)
+"""For a keep of 100,000, where every answer and every reset costs more."""
 QUICK = Plan(queries=40, leading=5, others=2, triggers=8, known=10)
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from truekeep.redteam.defences.honest import told
 from truekeep.redteam.defences.keep_store import Effort
 from truekeep.redteam.defences.store import Hit, Store
 from truekeep.redteam.influence.arena import Progress, silent
@@ -14,7 +15,6 @@ from truekeep.redteam.influence.benign import OWNER, READ, Fact, facts
 from truekeep.redteam.influence.outcome import Rate
 from truekeep.redteam.influence.utility import GATED, GROUPS
 from truekeep.redteam.retrieval.encoders import Encoder
-from truekeep.redteam.retrieval.honest import entries
 from truekeep.redteam.row import Row
 
 PART = "utility"
@@ -52,9 +52,9 @@ def measure_utility(
 ) -> Iterator[Row]:
     """For stores of these sizes, and for each group of facts: found by plain recall, and found behind the gate.
 
-    The metrics are ``owner_plain``, ``owner_gate``, ``corroborated_plain`` and so on for each of ``GROUPS``;
-    ``turned_down`` counts honest texts that were refused or held. A small store has few facts, so that several are
-    asked, each with other facts.
+    The metrics are ``plain`` and ``gate``, and ``note`` is what ``GROUPS`` says of the group; ``turned_down`` counts
+    honest texts that were refused or held. A small store has few facts, so that several are asked, each with other
+    facts.
     """
     for size in sizes:
         counts: Counter[tuple[str, str]] = Counter()
@@ -65,7 +65,7 @@ def measure_utility(
             store = make()
             try:
                 said = facts(size, seed)
-                store.fill(entries(said))
+                store.fill(told(said))
                 _ask(store, said, questions, counts, encoder)
                 _count_refused(store, refused)
             finally:
@@ -79,7 +79,7 @@ def measure_cold_start(make: Callable[[], Store], encoder: Encoder, questions: i
     store = make()
     try:
         owned = [fact for fact in facts(10 * COLD) if fact.group == OWNER][:COLD]
-        store.fill(entries(owned))
+        store.fill(told(owned))
         counts: Counter[tuple[str, str]] = Counter()
         _ask(store, owned, questions, counts, encoder)
         for way in ("plain", "gate"):
@@ -99,7 +99,7 @@ def measure_review(
     store = make()
     try:
         said = facts(size)
-        store.fill(entries(said))
+        store.fill(told(said))
         read = [fact for fact in said if fact.group == READ]
         yield _read(store, encoder, size, read, questions, "read_before_review", {"facts": len(read)})
         if isinstance(store, Reviewed):
@@ -151,7 +151,7 @@ def _rows(
     for group, meaning in GROUPS.items():
         for way in ("plain", "gate"):
             if asked := counts[group, "asked"]:
-                yield _row(store, encoder, size, f"{group}_{way}", counts[group, way], asked, meaning)
+                yield _row(store, encoder, size, way, counts[group, way], asked, meaning)
     if refused["total"]:
         note = "honest texts, those of pages aside, refused or held"
         yield _row(store, encoder, size, "turned_down", refused["hits"], refused["total"], note)
