@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.harness import Noise
 from benchmarks.recall_report import write
+from truekeep.redteam.defences.environments import interpreter
 
 PEERS = Path(__file__).parent / "peers"
 PACKAGES = {
@@ -96,13 +97,7 @@ def environment(peer: str, home: Path) -> Path:
     packages = PACKAGES[peer]
     if not packages:
         return Path(sys.executable)
-    place = home / "environments" / peer
-    interpreter = place / "bin" / "python"
-    if not interpreter.exists():
-        print(f"installing {peer} …", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-        subprocess.run([str(interpreter), "-m", "pip", "install", "-q", *packages], check=True)
-    return interpreter
+    return interpreter(peer, packages, home)
 
 
 def contest(peer: str, interpreter: Path, data: Path, size: int, seconds: float) -> dict[str, Any] | None:

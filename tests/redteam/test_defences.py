@@ -23,8 +23,8 @@ from truekeep.redteam.defences.store import PAGE, STORED, Entry, Store
 WORDS = ("lighthouse", "invoice", "cellar", "violin", "dentist")
 ANSWERS = """
 import json, sys
-print(json.dumps({"version": "0"}), flush=True)
-for line in sys.stdin:
+print(json.dumps({"version": "0", "has_gate": True}), flush=True)
+for number, line in enumerate(sys.stdin):
     print(json.dumps(ANSWER), flush=True)
 """
 
@@ -82,6 +82,20 @@ def test_a_worker_in_another_process_stores_recalls_and_forgets_what_was_planted
         store.reset()
         assert store.recall("Where is the violin?", 2) == before
         assert POISON.text not in [hit.text for hit in store.recall("lighthouse and cellar", len(WORDS) + 1)]
+    finally:
+        store.close()
+
+
+def test_a_question_is_asked_once_until_something_changes(tmp_path: Path) -> None:
+    answer = "{'hits': [[str(number), True]], 'answers': ['stored']}"
+    store = plain(script=worker(tmp_path, ANSWERS.replace("ANSWER", answer)))
+    try:
+        assert [store.recall("violin", 1)[0].text for _turn in range(3)] == ["0", "0", "0"]
+        assert store.acting("violin", 1)[0].text == "1"
+        store.plant([POISON])
+        assert store.recall("violin", 1)[0].text == "3"
+        store.reset()
+        assert store.recall("violin", 1)[0].text == "5"
     finally:
         store.close()
 
@@ -183,7 +197,7 @@ def test_a_worker_that_fails_later_gives_a_reason_and_is_ended(tmp_path: Path, a
 
 
 def test_a_worker_that_reads_nothing_cannot_hold_us_up(tmp_path: Path) -> None:
-    source = "import json, time; print(json.dumps({'version': '0'}), flush=True); time.sleep(600)"
+    source = "import json, time; print(json.dumps({'version': '0', 'has_gate': True}), flush=True); time.sleep(600)"
     store = plain(script=worker(tmp_path, source), seconds=1.5)
     many = [Entry(f"violin {'x' * 7_000} {number}") for number in range(400)]
     with pytest.raises(CannotRun, match="no answer within"):
@@ -244,6 +258,7 @@ def test_every_defence_is_pinned_and_has_a_worker_that_says_how_it_is_used() -> 
         script = (WORKERS / f"{defence.worker}_worker.py").read_text(encoding="utf-8")
         assert script.startswith('"""')
         assert "truekeep" not in script
+        assert defence.packages
         assert all("==" in package for package in defence.packages)
         assert defence.note
 
@@ -266,12 +281,15 @@ def test_the_planted_record_of_the_published_check_carries_the_trigger_of_every_
 
 
 READY = os.environ.get("TRUEKEEP_REDTEAM_CACHE", "")
-INSTALLED = [
-    name for name, defence in defences().items() if READY and defence.packages and defence.is_ready(Path(READY))
-]
+INSTALLED = [name for name, defence in defences().items() if READY and defence.is_ready(Path(READY))]
 needs_environments = pytest.mark.skipif(
     not INSTALLED, reason="the environments of other people's memories are not installed (TRUEKEEP_REDTEAM_CACHE)"
 )
+
+
+def asked_again(store: PeerStore) -> None:
+    """Let the next questions really be asked, though nothing was changed: it is the worker that must leave no trace."""
+    store._answers.clear()
 
 
 @needs_environments
@@ -286,11 +304,13 @@ def test_a_peer_answers_honest_questions_and_comes_back_to_the_same_state(name: 
         before = [store.recall(question, 3) for question in questions]
         found = sum(any(word in hit.text for hit in hits) for word, hits in zip(WORDS, before, strict=True))
         assert found == len(WORDS)
+        asked_again(store)
         assert [store.recall(question, 3) for question in questions] == before
         acted = [store.acting(question, 3) for question in questions]
         assert all(hit.may_act for hits in acted for hit in hits)
         assert len(store.plant([with_poison])) == 1
         for _turn in range(3):
+            asked_again(store)
             store.recall("violin cellar", 3)
         store.reset()
         assert [store.recall(question, 3) for question in questions] == before
@@ -305,7 +325,7 @@ def test_the_published_figures_come_out_again_at_the_smallest_size() -> None:
 
     encoder = cached("minilm")
     assert encoder is not None
-    rows = {row.metric: row for row in published(encoder, Path(READY), (60,)) if not isinstance(row, LeftOut)}
+    rows = {row.metric: row for row in published(encoder, Path(READY), (60,))}
     assert rows["published_raw"].share >= 0.88
     assert rows["published_gate"].hits == 0
     assert rows["published_definitional"].share >= 0.88

@@ -47,8 +47,10 @@ class PeerStore:
         except CannotRun:
             self._home.cleanup()
             raise
+        self._answers: dict[tuple[str, str, int], list[Hit]] = {}
         try:
-            self.version = str(self._worker.hear(self._vectors_for)["version"])
+            said = self._worker.hear(self._vectors_for)
+            self.version, self._has_gate = str(said["version"]), bool(said["has_gate"])
         except (CannotRun, KeyError) as error:
             self.close()
             raise error if isinstance(error, CannotRun) else CannotRun(f"{name} did not say its version") from error
@@ -63,11 +65,11 @@ class PeerStore:
         for first in range(0, max(1, len(entries)), _PORTION):
             portion = entries[first : first + _PORTION]
             last = first + _PORTION >= len(entries)
-            self._ask({"do": "fill", "entries": self._packed(portion), "last": last})
+            self._change({"do": "fill", "entries": self._packed(portion), "last": last})
 
     def plant(self, entries: Sequence[Entry]) -> list[str]:
         """Hand an attacker's texts over, with what they claim."""
-        answers = self._ask({"do": "plant", "entries": self._packed(entries)}).get("answers")
+        answers = self._change({"do": "plant", "entries": self._packed(entries)}).get("answers")
         if not isinstance(answers, list) or len(answers) != len(entries) or not _ANSWERS.issuperset(answers):
             raise CannotRun(f"{self.name} did not say what became of each text")
         return answers
@@ -82,7 +84,7 @@ class PeerStore:
 
     def reset(self) -> None:
         """Back to how it was after the filling."""
-        self._ask({"do": "reset"})
+        self._change({"do": "reset"})
 
     def close(self) -> None:
         """End the worker and remove its files."""
@@ -90,6 +92,13 @@ class PeerStore:
         self._home.cleanup()
 
     def _hits(self, do: str, query: str, k: int) -> list[Hit]:
+        """Asking changes nothing, so that the same question is answered once for each state of the store."""
+        asked = (do if self._has_gate else "recall", query, k)
+        if asked not in self._answers:
+            self._answers[asked] = self._answered(*asked)
+        return list(self._answers[asked])
+
+    def _answered(self, do: str, query: str, k: int) -> list[Hit]:
         vector = self._encoded([query], "query")[0]
         hits = self._ask({"do": do, "query": query, "vector": vector, "k": k}).get("hits")
         if not isinstance(hits, list) or len(hits) > k:
@@ -98,6 +107,10 @@ class PeerStore:
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         return self._worker.ask(request, self._vectors_for)
+
+    def _change(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        self._answers.clear()
+        return self._ask(request)
 
     def _packed(self, entries: Sequence[Entry]) -> list[Any]:
         vectors = self._encoded([entry.text for entry in entries], "passage")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from truekeep.redteam.defences.honest import entries
-from truekeep.redteam.defences.registry import LeftOut, open_defence
+from truekeep.redteam.defences.registry import opened
 from truekeep.redteam.defences.store import PAGE, Entry, Store
 from truekeep.redteam.row import Row
 
@@ -30,13 +30,10 @@ _K = 5
 _PAGE = "https://lighthouse.example/visit"
 
 
-def published(embed: Embedder, cache_dir: Path, sizes: Sequence[int] = SIZES) -> Iterator[Row | LeftOut]:
-    """The three published figures at each size; or the reason why they cannot be measured here."""
+def published(embed: Embedder, cache_dir: Path, sizes: Sequence[int] = SIZES) -> Iterator[Row]:
+    """The three published figures at each size; raises ``CannotRun``."""
     for size in sizes:
-        store = open_defence(DEFENCE, embed, cache_dir, size=size)
-        if isinstance(store, LeftOut):
-            yield store
-            return
+        store = opened(DEFENCE, embed, cache_dir, size=size)
         try:
             yield from _measured(store, size, embed.model_id)
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,12 +35,12 @@ class Defence:
     """The largest store it is run with; 0 where there is no such bound."""
 
     def python(self, cache_dir: Path) -> Path:
-        """The interpreter that runs its worker, installed at the first need."""
-        return interpreter(self.environment, self.packages, cache_dir) if self.packages else Path(sys.executable)
+        """The interpreter that runs its worker, installed at the first need; raises ``CannotRun``."""
+        return interpreter(self.environment, self.packages, cache_dir)
 
     def is_ready(self, cache_dir: Path) -> bool:
         """Whether it can be run without installing anything."""
-        return not self.packages or is_installed(self.environment, self.packages, cache_dir)
+        return is_installed(self.environment, self.packages, cache_dir)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +59,28 @@ def defences() -> Mapping[str, Defence]:
     return {defence.name: defence for defence in found}
 
 
+def opened(
+    name: str, embed: Embedder | None, cache_dir: Path, *, size: int = 0, seconds: float = ANSWER_SECONDS
+) -> PeerStore:
+    """An empty store of that defence, fed by this encoder, to hold ``size`` memories; raises ``CannotRun``."""
+    defence = defences()[name]
+    if defence.needs_encoder and embed is None:
+        raise CannotRun("it has no search by keywords")
+    if defence.most and size > defence.most:
+        raise CannotRun(f"too slow for more than {defence.most:,} memories")
+    script = WORKERS / f"{defence.worker}_worker.py"
+    return PeerStore(name, defence.python(cache_dir), script, embed, defence.options, seconds)
+
+
 def open_defence(
     name: str, embed: Embedder | None, cache_dir: Path, *, size: int = 0, seconds: float = ANSWER_SECONDS
 ) -> PeerStore | LeftOut:
-    """An empty store of that defence, fed by this encoder; or why there is none. ``size`` is what it is to hold."""
-    defence = defences()[name]
-    if defence.needs_encoder and embed is None:
-        return LeftOut(name, "it has no search by keywords")
-    if defence.most and size > defence.most:
-        return LeftOut(name, f"too slow for more than {defence.most:,} memories")
+    """The same; or why there is none."""
     try:
-        script = WORKERS / f"{defence.worker}_worker.py"
-        return PeerStore(name, defence.python(cache_dir), script, embed, defence.options, seconds)
+        return opened(name, embed, cache_dir, size=size, seconds=seconds)
     except CannotRun as reason:
         return LeftOut(name, str(reason))
 
 
 def _defence(members: Mapping[str, Any]) -> Defence:
-    packages = tuple(members.get("packages", ()))
-    rest = {key: value for key, value in members.items() if key != "packages"}
-    return Defence(packages=packages, **({"environment": members["worker"]} | rest))
+    return Defence(**{"environment": members["worker"], **members, "packages": tuple(members["packages"])})

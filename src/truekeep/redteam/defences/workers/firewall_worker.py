@@ -31,6 +31,7 @@ class Walled(GuardedShelf):  # type: ignore[misc]
     """A judge for every memory."""
 
     version = version("memory-firewall")
+    has_gate = True
 
     def __init__(self, vectors: Vectors, _home: Path, _options: Mapping[str, Any]) -> None:
         super().__init__(vectors)

@@ -12,6 +12,7 @@ class GuardedShelf:
     """The store that every such guard gets. A guard's worker overrides what its guard decides."""
 
     version = "1"
+    has_gate = False
 
     def __init__(self, vectors: Vectors) -> None:
         self.shelf = Shelf(vectors)

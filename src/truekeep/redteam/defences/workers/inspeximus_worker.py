@@ -30,6 +30,7 @@ class Store:
     """One store in memory, as in its authors' own probes."""
 
     version = version("inspeximus")
+    has_gate = True
 
     def __init__(self, vectors: Vectors, _home: Path, options: Mapping[str, Any]) -> None:
         self._strict = options.get("variant") == "strict"
@@ -61,7 +62,7 @@ class Store:
             self._memory.remember(
                 entry.text,
                 tags=entry.claims.get("tags"),
-                value=entry.claims.get("value", 1.0),
+                value=float(entry.claims.get("importance", 1.0)),
                 mtype=entry.claims.get("type"),
                 source={"doc": named, "authority": _PAGES_AUTHORITY} if named else None,
                 key=entry.claims.get("key"),

@@ -17,6 +17,7 @@ class Graph:
     """One namespace."""
 
     version = version("langgraph")
+    has_gate = False
 
     def __init__(self, vectors: Vectors, _home: Path, _options: Mapping[str, Any]) -> None:
         embed = lambda texts: [vectors(text) for text in texts]  # noqa: E731 - the form that the index asks for

@@ -38,6 +38,7 @@ class Mem0:
     """One user's memories."""
 
     version = version("mem0ai")
+    has_gate = False
 
     def __init__(self, vectors: Vectors, home: Path, _options: Mapping[str, Any]) -> None:
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(home / "mem0"), "OPENAI_API_KEY": "unused"}

@@ -56,6 +56,7 @@ class Warded:
     """One wrapped store."""
 
     version = version("memward")
+    has_gate = True
 
     def __init__(self, vectors: Vectors, _home: Path, _options: Mapping[str, Any]) -> None:
         self._records = Records(vectors)

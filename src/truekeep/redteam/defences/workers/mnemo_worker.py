@@ -26,15 +26,19 @@ class Store:
     """One store in memory, as in its own probes."""
 
     version = version("agora-mnemo")
+    has_gate = True
 
     def __init__(self, vectors: Vectors, _home: Path, options: Mapping[str, Any]) -> None:
         self._embed = vectors if vectors else None
         self._mode = options.get("mode", "hybrid") if vectors else "lexical"
         self._memory = self._opened([])
         self._saved: list[dict[str, Any]] = []
+        self._before: dict[str, tuple[dict[str, Any], dict[str, Any]]] | None = None
+        """Every record with what recall would change in it; none after a write."""
 
     def fill(self, entries: Sequence[Entry]) -> None:
         """Remember each with its source, and credit those that have proved themselves."""
+        self._before = None
         for entry in entries:
             source = {"doc": entry.source} if entry.source else None
             found = self._memory.remember(entry.text, source=source)
@@ -48,12 +52,13 @@ class Store:
 
     def plant(self, entries: Sequence[Entry]) -> list[str]:
         """Remember each with whatever its writer claims."""
+        self._before = None
         for entry in entries:
             named = entry.claims.get("source", entry.source)
             self._memory.remember(
                 entry.text,
                 tags=entry.claims.get("tags"),
-                value=entry.claims.get("value", 1.0),
+                value=float(entry.claims.get("importance", 1.0)),
                 mtype=entry.claims.get("type"),
                 source={"doc": named} if named else None,
                 key=entry.claims.get("key"),
@@ -71,6 +76,7 @@ class Store:
 
     def reset(self) -> None:
         """A store with the saved records; nothing else of the old one is kept."""
+        self._before = None
         self._memory = self._opened([_copied(record) for record in self._saved])
 
     def _opened(self, records: list[dict[str, Any]]) -> Any:
@@ -88,10 +94,12 @@ class Store:
         return bool(Mnemo._is_corroborated(by_id[identity], by_id))
 
     def _asked(self, query: str, k: int, *, influence: bool) -> list[dict[str, Any]]:
-        before = [_nudged(record) for record in self._memory.items]
+        if self._before is None:
+            self._before = {record["id"]: (record, _nudged(record)) for record in self._memory.items}
         hits: list[dict[str, Any]] = self._memory.recall(query, k=k, mode=self._mode, influence_only=influence)
-        for record, kept in zip(self._memory.items, before, strict=True):
-            record.update(kept)
+        for hit in hits:
+            record, kept = self._before[hit["id"]]
+            record.update(deepcopy(kept))
         return hits
 
 

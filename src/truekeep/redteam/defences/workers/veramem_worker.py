@@ -45,6 +45,7 @@ class Vera:
     """One user's memory in one database."""
 
     version = version("veramem")
+    has_gate = True
 
     def __init__(self, vectors: Vectors, _home: Path, _options: Mapping[str, Any]) -> None:
         self._embedder = Looked(vectors) if vectors else HashEmbedder()

@@ -45,6 +45,7 @@ class Brain:
     """One scope of one store in memory."""
 
     version = version("verel")
+    has_gate = True
 
     def __init__(self, vectors: Vectors, _home: Path, options: Mapping[str, Any]) -> None:
         embedder = Looked(vectors) if vectors and options.get("recall") == "vectors" else None

@@ -53,6 +53,8 @@ class Adapter(Protocol):
     """What a worker's file provides."""
 
     version: str
+    has_gate: bool
+    """Whether ``acting`` can differ from ``recall``."""
 
     def fill(self, entries: Sequence[Entry]) -> None:
         """Take honest memories in; called as often as there are portions."""
@@ -152,7 +154,7 @@ def serve(start: Callable[[Vectors, Path, Mapping[str, Any]], Adapter]) -> None:
     vectors = Vectors(wire, dim)
     try:
         adapter = start(vectors, home, options)
-        wire.write({"version": adapter.version})
+        wire.write({"version": adapter.version, "has_gate": adapter.has_gate})
         while (request := wire.read()) is not None:
             wire.write(_answered(adapter, vectors, request))
     except Exception as error:
