@@ -59,9 +59,15 @@ class Arena:
     @contextmanager
     def stage(self) -> Iterator[Stage]:
         """A copy of the keep, to be attacked and thrown away."""
+        with self.copied() as (keep, clock):
+            yield Stage(KeepTarget(keep, self._copy, clock, self._after), clock)
+
+    @contextmanager
+    def copied(self) -> Iterator[tuple[Keep, Clock]]:
+        """A copy of the keep and its clock, thrown away in the end."""
         clock = Clock()
         with self._home.copied(self._copy, clock) as keep:
-            yield Stage(KeepTarget(keep, self._copy, clock, self._after), clock)
+            yield keep, clock
 
     @contextmanager
     def opened(self) -> Iterator[Keep]:
