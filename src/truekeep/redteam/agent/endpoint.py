@@ -20,6 +20,7 @@ _SECONDS = 60
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: ObedientEndpoint
 
     def do_POST(self) -> None:
