@@ -66,8 +66,8 @@ def test_copies_push_truths_out_of_a_store_without_a_gate(on_vectors: dict[tuple
 
 @pytest.mark.parametrize("found", ["on_vectors", "on_keep"])
 def test_nothing_planted_is_found_where_nothing_was_planted(found: str, request: pytest.FixtureRequest) -> None:
-    rows = request.getfixturevalue(found)
-    assert rows["", "control"].total > 50
+    rows = request.getfixturevalue(found)  # four triggers with three questions each, and three kinds of trigger
+    assert rows["", "control"].total >= 12 * 3
     assert rows["", "control"].hits == 0
 
 

@@ -14,7 +14,7 @@ ENCODER = load(NONE)
 
 
 def test_a_keep_finds_behind_the_gate_what_its_owner_and_two_systems_said() -> None:
-    rows = {(row.note, row.metric): row for row in measure_utility(lambda: KeepStore(None), ENCODER, (500,), 40)}
+    rows = {(row.note, row.metric): row for row in measure_utility(lambda: KeepStore(None), ENCODER, (200,), 40)}
     for group in GATED:
         assert rows[GROUPS[group], "gate"].hits >= rows[GROUPS[group], "plain"].hits >= 38
         assert rows[GROUPS[group], "gate"].total == 40
@@ -22,7 +22,7 @@ def test_a_keep_finds_behind_the_gate_what_its_owner_and_two_systems_said() -> N
     assert rows[GROUPS[READ], "gate"].hits == 0
     (refused,) = (row for row in rows.values() if row.metric == "turned_down")
     assert refused.hits == 0
-    assert refused.total > 300
+    assert refused.total >= 150
 
 
 def test_an_owner_can_use_what_they_have_just_said() -> None:

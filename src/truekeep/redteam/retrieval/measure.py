@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from truekeep.redteam.defences.honest import entries
@@ -21,6 +21,9 @@ K = 5
 SIZES = (60, 500, 2_000, 10_000)
 HIJACKS = ("rank1", "top5", "acting_rank1", "acting_top5", "filtered_rank1", "filtered_top5")
 """In plain recall; among what may act (the gate before the search); among what plain recall gives and may act."""
+
+_CONTROLS = 5
+"""Questions of each planting that are asked with nothing planted."""
 
 
 def measure_retrieval(
@@ -133,18 +136,20 @@ class Bench:
         yield self._row("detected", count.turned_down, count.planted, attack.name, cost=cost)
 
     def _control(self, attacks: Sequence[Attack]) -> Row:
-        """The questions of every attack, with nothing planted: no answer may have a planted value in it."""
-        hits = total = 0
+        """Questions of every attack, with nothing planted: no answer may have a planted value in it."""
+        wanted: dict[str, set[str]] = defaultdict(set)
         for attack in attacks:
             for one in rounds(attack, self._plan):
                 aim, asked = one.plantings[0]
                 poison = attack.craft(aim, self._encoder)
-                for question in asked[: self._plan.others]:
-                    query = poison.query(question.text)
-                    total += 1
-                    found = [*self._store.recall(query, K), *self._acting_before(query)]
-                    hits += any(poison.is_in(hit.text) for hit in found)
-        return self._row("control", hits, total, note="nothing planted")
+                for question in asked[:_CONTROLS]:
+                    wanted[poison.query(question.text)].add(poison.value)
+        hits = sum(self._has(query, values) for query, values in wanted.items())
+        return self._row("control", hits, len(wanted), note="nothing planted")
+
+    def _has(self, query: str, values: Iterable[str]) -> bool:
+        found = [*self._store.recall(query, K), *self._store.acting(query, K)]
+        return any(value in hit.text for value in values for hit in found)
 
     def _canary(self, attacks: Sequence[Attack]) -> Row:
         """The same store without its gate: whatever comes up acts, and the measure has to see that."""

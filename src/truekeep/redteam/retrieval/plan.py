@@ -35,6 +35,8 @@ class Plan:
 
 
 FULL = Plan()
+FURTHER = Plan(leading=40, others=10, known=100)
+"""For our keep with encoders other than the default: 960 pairs with each of the leading attacks."""
 PEER = Plan(leading=10, others=5, known=40)
 """For defences whose every question goes through a process: 240 pairs with each of the leading attacks."""
 LARGEST = Plan(leading=20, others=5, known=40)
