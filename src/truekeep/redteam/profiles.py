@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 from truekeep.errors import InvalidRequest
-from truekeep.redteam.row import Row
-from truekeep.redteam.running import Ground, Step
+from truekeep.redteam import steps as do
+from truekeep.redteam.defences.registry import defences
+from truekeep.redteam.retrieval.encoders import ENCODERS, MINILM, NONE
+from truekeep.redteam.retrieval.plan import FULL, PEER, QUICK
+from truekeep.redteam.row import US
+from truekeep.redteam.running import Step
 
-_QUICK_SHARE = 6
+_SHARE = 6
 """A quick run plays every so many-th attack of the battery."""
-_BATTERY_SIZES = (60, 500, 2_000, 10_000)
+_SIZES = (60, 500, 2_000, 10_000)
+_LARGEST = 100_000
+_PEER_SIZES = (60, 500, 2_000, 10_000)
 
 
 def steps(profile: str, only: str | None = None) -> list[Step]:
@@ -22,36 +25,60 @@ def steps(profile: str, only: str | None = None) -> list[Step]:
     listed = list(_quick() if profile == "quick" else _full())
     found = [step for step in listed if only is None or only.casefold() in step.name.casefold()]
     if not found:
-        raise InvalidRequest("No step has that name.", hint=f"There are: {', '.join(step.name for step in listed)}.")
+        raise InvalidRequest("No step has that name.", hint=f"There are: {'; '.join(step.name for step in listed)}.")
     return found
 
 
 def _quick() -> Iterator[Step]:
-    yield Step("screens", _detection)
-    yield Step("battery, 60", partial(_battery, size=60, share=_QUICK_SHARE, embedder="none"))
+    yield Step("screens", do.detection)
+    yield Step("battery: 60", partial(do.battery, size=60, share=_SHARE, embedder=NONE))
+    for defence in (US, do.PLAIN):
+        yield Step(
+            f"retrieval: {defence}, {MINILM}, 60",
+            partial(do.retrieval, defence=defence, encoder=MINILM, size=60, plan=QUICK),
+        )
+    yield Step("utility: 60", partial(do.utility, defence=US, encoder=MINILM, sizes=(60,), questions=60))
+    yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=MINILM))
+    yield Step("utility: review", partial(do.review, encoder=NONE, size=60))
 
 
 def _full() -> Iterator[Step]:
-    yield Step("screens", _detection)
-    for size in _BATTERY_SIZES:
-        yield Step(f"battery, {size:,}", partial(_battery, size=size))
+    yield Step("screens", do.detection)
+    yield from _retrieval()
+    yield from _utility()
+    yield from _peers()
+    for size in _SIZES:
+        yield Step(f"battery: {size:,}", partial(do.battery, size=size))
 
 
-def _detection(_: Ground) -> Iterable[Row]:
-    from truekeep.redteam.detection import measure_detection  # noqa: PLC0415 - rules and weights load slowly
-    from truekeep.screens.standard import panel  # noqa: PLC0415
+def _retrieval() -> Iterator[Step]:
+    for encoder in ENCODERS:
+        for size in (*_SIZES, _LARGEST):
+            for defence in (US, do.PLAIN):
+                yield Step(
+                    f"retrieval: {defence}, {encoder}, {size:,}",
+                    partial(do.retrieval, defence=defence, encoder=encoder, size=size, plan=FULL),
+                )
 
-    return measure_detection(panel())
+
+def _utility() -> Iterator[Step]:
+    for encoder in ENCODERS:
+        for size in _SIZES:
+            measured = partial(do.utility, defence=US, encoder=encoder, sizes=(size,), questions=200)
+            yield Step(f"utility: {US}, {encoder}, {size:,}", measured)
+        yield Step(f"utility: cold start, {encoder}", partial(do.cold_start, defence=US, encoder=encoder))
+    yield Step("utility: review", partial(do.review, encoder=MINILM, size=500))
 
 
-def _battery(ground: Ground, *, size: int, share: int = 1, embedder: str | None = None) -> Iterable[Row]:
-    from truekeep.redteam.influence.arena import Arena  # noqa: PLC0415
-    from truekeep.redteam.influence.battery import attacked  # noqa: PLC0415
-    from truekeep.redteam.influence.loading import attacks  # noqa: PLC0415
-    from truekeep.redteam.influence.rows import rows_of  # noqa: PLC0415
-
-    settings = replace(ground.settings, embedder=embedder or ground.settings.embedder)
-    with tempfile.TemporaryDirectory(prefix="truekeep-redteam-") as folder:
-        arena = Arena(Path(folder), size, settings, config=ground.config, progress=ground.progress)
-        outcomes = attacked(arena, attacks()[::share], ground.progress)
-    return rows_of(outcomes, settings.embedder, size)
+def _peers() -> Iterator[Step]:
+    for name in defences():
+        for size in _PEER_SIZES:
+            yield Step(
+                f"defence: {name}, {size:,}",
+                partial(do.retrieval, defence=name, encoder=MINILM, size=size, plan=PEER),
+            )
+        yield Step(
+            f"defence: {name}, utility",
+            partial(do.utility, defence=name, encoder=MINILM, sizes=(500,), questions=200),
+        )
+        yield Step(f"defence: {name}, cold start", partial(do.cold_start, defence=name, encoder=MINILM))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from truekeep.redteam.influence.utility import GATED, GROUPS
 from truekeep.redteam.report import svg
 from truekeep.redteam.report.document import Plot, Section, Table
 from truekeep.redteam.report.tables import count, counted, pivot, share
@@ -16,8 +17,15 @@ _FLUENT = "fluent trigger"
 _ENCODERS = {"minilm": "MiniLM-L6", "e5-small": "e5-small", "granite-30m": "granite-30m", "none": "keywords only"}
 _UTILITY = {
     "plain": "plain recall",
-    "acting": "behind the gate",
+    "gate": "behind the gate",
+    "cold_start_plain": "plain recall",
+    "cold_start_gate": "behind the gate",
+    "read_before_review": "before anybody looked",
+    "read_after_review": "after review",
+    "turned_down": "honest texts refused or held",
 }
+_GATED = tuple(GROUPS[group] for group in GATED)
+"""The groups that have to be found behind the gate."""
 
 
 def utility(results: Results) -> Section | None:
@@ -109,7 +117,7 @@ def _defences(results: Results, rows: Sequence[Row], names: Sequence[str], size:
                 f"{worst.share:.1%}: {worst.attack}" if worst is not None else "-",
                 share(_of(here, "displaced")),
                 share(_utility(results, name, size, "plain")),
-                share(_utility(results, name, size, "acting")),
+                share(_utility(results, name, size, "gate")),
             ]
         )
     headings = [
@@ -132,12 +140,12 @@ def _worst(rows: Sequence[Row]) -> Row | None:
 
 def _place(results: Results, rows: Sequence[Row], name: str) -> tuple[float, float] | None:
     worst = _worst([row for row in rows if row.defence == name])
-    hits, total = counted(results.chosen(part="utility", defence=name, metric="acting", encoder="minilm"))
+    hits, total = counted(results.chosen(part="utility", defence=name, metric="gate", encoder="minilm", note=_GATED))
     return (worst.share, hits / total) if worst is not None and total else None
 
 
 def _utility(results: Results, name: str, size: int, metric: str) -> Iterable[Row]:
-    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=metric)
+    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=metric, note=_GATED)
 
 
 def _against_size(results: Results, encoder: str) -> Plot | None:
@@ -177,7 +185,7 @@ def _memories(row: Row) -> str:
 
 
 def _asked(row: Row) -> str:
-    return f"{row.attack or row.note}: {_UTILITY.get(row.metric, row.metric)}"
+    return f"{row.note}: {_UTILITY.get(row.metric, row.metric)}"
 
 
 def _effort(row: Row) -> list[tuple[str, object]]:

@@ -31,15 +31,20 @@ def search(results: Results) -> Section | None:
 
 
 def _line(name: str, rows: list[Row]) -> list[str]:
-    broke = [row for row in rows if row.metric == "broke"]
+    broke = [row for row in rows if row.metric == "broken"]
     played, hits = sum(row.total for row in broke), sum(row.hits for row in broke)
     return [name, f"{played:,}", f"{hits:,}", _cheapest(rows)]
 
 
 def _cheapest(rows: list[Row]) -> str:
-    return f"{_records(rows)}"
+    """The cheapest of all goals in words, or that there is none."""
+    found = min((row for row in rows if row.detail.get("cheapest")), key=_spent, default=None)
+    return str(found.detail["found"]) if found is not None else str(rows[0].detail.get("found", "none"))
 
 
 def _records(rows: list[Row]) -> int | None:
-    costs = [row.detail["cost"]["records"] for row in rows if row.hits and "cost" in row.detail]
-    return min(costs, default=None)
+    return min((_spent(row) for row in rows if row.detail.get("cheapest")), default=None)
+
+
+def _spent(row: Row) -> int:
+    return int(row.detail["cheapest"]["cost"]["records"])

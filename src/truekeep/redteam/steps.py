@@ -1,0 +1,122 @@
+"""The steps that runs are put together from: each measures one thing and gives its rows."""
+
+# ruff: noqa: PLC0415 - each loads what it needs when it is carried out; listing the steps must stay quick
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truekeep.errors import TruekeepError
+from truekeep.redteam.defences.environments import CannotRun
+from truekeep.redteam.row import Row
+from truekeep.redteam.running import Ground
+
+if TYPE_CHECKING:
+    from truekeep.redteam.defences.store import Store
+    from truekeep.redteam.influence.arena import Arena
+    from truekeep.redteam.retrieval.encoders import Encoder
+    from truekeep.redteam.retrieval.plan import Plan
+
+PLAIN = "plain store"
+
+
+def detection(_: Ground) -> Iterator[Row]:
+    """What the screens see of our own labelled texts."""
+    from truekeep.redteam.detection import measure_detection
+    from truekeep.screens.standard import panel
+
+    yield from measure_detection(panel())
+
+
+def battery(ground: Ground, *, size: int, share: int = 1, embedder: str | None = None) -> Iterator[Row]:
+    """The attacks that are written as data, or every so many-th of them."""
+    from truekeep.redteam.influence.battery import attacked
+    from truekeep.redteam.influence.loading import attacks
+    from truekeep.redteam.influence.rows import rows_of
+
+    with _arena(ground, size, embedder) as arena:
+        outcomes = attacked(arena, attacks()[::share], ground.progress)
+    yield from rows_of(outcomes, arena.settings.embedder, size)
+
+
+def retrieval(ground: Ground, *, defence: str, encoder: str, size: int, plan: Plan) -> Iterator[Row]:
+    """Attacks on what is found, on one defence with one encoder at one size."""
+    from truekeep.redteam.retrieval.measure import measure_retrieval
+
+    loaded = _encoder(ground, encoder)
+    make = _maker(ground, defence, loaded, size)
+    yield from measure_retrieval(make, loaded, (size,), plan=plan, progress=ground.progress)
+
+
+def utility(ground: Ground, *, defence: str, encoder: str, sizes: Sequence[int], questions: int) -> Iterator[Row]:
+    """What honest people find."""
+    from truekeep.redteam.retrieval.utility import measure_utility
+
+    loaded = _encoder(ground, encoder)
+    for size in sizes:
+        make = _maker(ground, defence, loaded, size)
+        yield from measure_utility(make, loaded, (size,), questions, ground.progress)
+
+
+def cold_start(ground: Ground, *, defence: str, encoder: str) -> Iterator[Row]:
+    """What an owner finds of what they have just said to an empty store."""
+    from truekeep.redteam.retrieval.utility import measure_cold_start
+
+    loaded = _encoder(ground, encoder)
+    yield from measure_cold_start(_maker(ground, defence, loaded, 0), loaded)
+
+
+def review(ground: Ground, *, encoder: str, size: int) -> Iterator[Row]:
+    """What it takes a person to let true facts act that were merely read."""
+    from truekeep.redteam.defences.keep_store import KeepStore
+    from truekeep.redteam.retrieval.utility import measure_review
+
+    loaded = _encoder(ground, encoder)
+    strict = replace(ground.settings, policy="strict")
+    make = lambda: KeepStore(loaded.embedder, settings=strict, config=ground.config)  # noqa: E731
+    yield from measure_review(make, loaded, size)
+
+
+@contextmanager
+def _arena(ground: Ground, size: int, embedder: str | None) -> Iterator[Arena]:
+    from truekeep.redteam.influence.arena import Arena
+
+    settings = replace(ground.settings, embedder=embedder or ground.settings.embedder)
+    with tempfile.TemporaryDirectory(prefix="truekeep-redteam-") as folder:
+        yield Arena(Path(folder), size, settings, config=ground.config, progress=ground.progress)
+
+
+def _encoder(ground: Ground, name: str) -> Encoder:
+    from truekeep.redteam.retrieval.encoders import load
+
+    try:
+        return load(name, ground.cache)
+    except TruekeepError as reason:
+        raise CannotRun(str(reason)) from reason
+
+
+def _maker(ground: Ground, defence: str, encoder: Encoder, size: int) -> Callable[[], Store]:
+    """How to make an empty store of a defence: ours, a plain one, or somebody else's."""
+    from truekeep.redteam.defences.keep_store import KeepStore
+    from truekeep.redteam.defences.plain_keywords import PlainKeywords
+    from truekeep.redteam.defences.plain_vectors import PlainVectors
+    from truekeep.redteam.defences.registry import LeftOut, open_defence
+    from truekeep.redteam.row import US
+
+    if defence == US:
+        return lambda: KeepStore(encoder.embedder, settings=ground.settings, config=ground.config)
+    if defence == PLAIN:
+        embedder = encoder.embedder
+        return PlainKeywords if embedder is None else lambda: PlainVectors(embedder)
+
+    def opened() -> Store:
+        store = open_defence(defence, encoder.embedder, ground.cache, size=size)
+        if isinstance(store, LeftOut):
+            raise CannotRun(store.reason)
+        return store
+
+    return opened
