@@ -8,7 +8,7 @@ import pytest
 
 from truekeep.errors import InvalidRequest
 from truekeep.redteam.bounds import Bound, bounds, judge
-from truekeep.redteam.results import Results
+from truekeep.redteam.results import Results, merged
 from truekeep.redteam.row import Row
 
 ACTING = Bound(claim="nothing acts", where={"part": "retrieval", "metric": "acting"}, at_most=0, upper_below=0.002)
@@ -69,6 +69,15 @@ def test_results_come_back_as_they_were_saved(tmp_path: Path) -> None:
     kept.save(tmp_path / "results.json")
     loaded = Results.load(tmp_path / "results.json")
     assert (loaded.rows, loaded.left_out, loaded.cpu) == (kept.rows, kept.left_out, kept.cpu)
+
+
+def test_parts_that_were_run_apart_become_one_result() -> None:
+    first, second = results(acting(3, 10)), results(acting(0, 10))
+    first.leave_out("other", "no network")
+    second.put("other", [acting(1, 10)], 5.0)
+    whole = merged([first, second])
+    assert whole.total(part="retrieval") == (1, 20)
+    assert (whole.left_out, whole.cpu) == ({}, {"step": 1.0, "other": 5.0})
 
 
 @pytest.mark.parametrize(

@@ -57,18 +57,19 @@ def whole(wish: Wish, home: str | None, output: str) -> None:
 
 
 @click.command()
-@click.argument("results", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write the page and the tables here.")
 @click.option("--thresholds", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Claims of your own.")
 @formatted
-def report(results: Path, out: Path | None, thresholds: Path | None, output: str) -> None:
-    """Show saved results again, and judge them. Exit code 1 if a claim does not hold."""
+def report(results: tuple[Path, ...], out: Path | None, thresholds: Path | None, output: str) -> None:
+    """Show saved results again, of one run or of parts that were run apart. Exit code 1 if a claim does not hold."""
     from truekeep.redteam.bounds import bounds, judge  # noqa: PLC0415 - help must stay quick
-    from truekeep.redteam.results import Results  # noqa: PLC0415
+    from truekeep.redteam.results import Results, merged  # noqa: PLC0415
 
-    loaded = Results.load(results)
+    loaded = merged([Results.load(path) for path in results])
     findings = judge(loaded, str(loaded.conditions.get("profile", "full")), bounds(thresholds))
-    _place(out)
+    if (saved := _place(out)) is not None:
+        loaded.save(saved)
     _conclude(loaded, findings, out, output)
 
 

@@ -13,7 +13,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.redteam.results import Results
 from truekeep.redteam.wilson import wilson
 
-_FIELDS = frozenset({"part", "metric", "defence", "encoder", "size", "attack", "note"})
+_FIELDS = frozenset({"part", "metric", "defence", "encoder", "size", "attack"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,6 +85,16 @@ class Results:
             return cls(members["conditions"], rows, members["left_out"], members["cpu_seconds"])
         except (OSError, ValueError, KeyError, TypeError) as fault:
             raise InvalidRequest("That file does not hold the results of a red-team run.") from fault
+
+
+def merged(parts: Sequence[Results]) -> Results:
+    """One result of parts that were run apart; where a step is in several, the last one counts."""
+    whole = Results(dict(parts[0].conditions), list(parts[0].rows), dict(parts[0].left_out), dict(parts[0].cpu))
+    for part in parts[1:]:
+        for step, cpu in part.cpu.items():
+            whole.put(step, [row for row in part.rows if row.detail.get("step") == step], cpu)
+        whole.left_out |= {step: why for step, why in part.left_out.items() if step not in whole.cpu}
+    return whole
 
 
 def _stepped(row: Row, step: str) -> Row:

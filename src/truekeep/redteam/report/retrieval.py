@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from truekeep.redteam.influence.utility import GATED, GROUPS
 from truekeep.redteam.report import svg
 from truekeep.redteam.report.document import Plot, Section, Table
 from truekeep.redteam.report.tables import count, counted, pivot, share
@@ -15,16 +14,13 @@ from truekeep.redteam.row import US, Row
 _PLAIN = "plain vectors"
 _FLUENT = "fluent trigger"
 _ENCODERS = {"minilm": "MiniLM-L6", "e5-small": "e5-small", "granite-30m": "granite-30m", "none": "keywords only"}
-_UTILITY = {
+_WAYS = {
     "plain": "plain recall",
     "gate": "behind the gate",
-    "cold_start_plain": "plain recall",
-    "cold_start_gate": "behind the gate",
-    "read_before_review": "before anybody looked",
-    "read_after_review": "after review",
-    "turned_down": "honest texts refused or held",
+    "before_review": "before anybody looked",
+    "after_review": "after review",
 }
-_GATED = tuple(GROUPS[group] for group in GATED)
+_GATED = ("owner", "corroborated")
 """The groups that have to be found behind the gate."""
 
 
@@ -58,7 +54,7 @@ def hijacks(results: Results) -> Section | None:
         return None
     text = [
         "One record is planted among honest memories, and honest questions are asked with the attacker's trigger in "
-        "front of them. *Comes first* is plain recall; *acts* is what recall gives when only memories that may act are "
+        "front of them. Comes first is plain recall; acts is what recall gives when only memories that may act are "
         "asked for, or marks as such. How often a poison is found is reported as it is: keeping it from being found is "
         "not what the defence rests on.",
     ]
@@ -85,7 +81,7 @@ def side_by_side(results: Results) -> Section | None:
         return None
     text = [
         "Each runs in an environment of its own, configured as its documentation says, and gets the same vectors. "
-        "*Worst attack* is the one-record attack that acted most often. A defence without a gate lets everything act."
+        "The worst attack is the one-record attack that acted most often. A defence without a gate lets everything act."
     ]
     sizes = sorted({row.size for row in rows})
     tables = [_defences(results, rows, names, size) for size in sizes]
@@ -140,12 +136,12 @@ def _worst(rows: Sequence[Row]) -> Row | None:
 
 def _place(results: Results, rows: Sequence[Row], name: str) -> tuple[float, float] | None:
     worst = _worst([row for row in rows if row.defence == name])
-    hits, total = counted(results.chosen(part="utility", defence=name, metric="gate", encoder="minilm", note=_GATED))
+    hits, total = counted(results.chosen(part="utility", defence=name, metric=_gated("gate"), encoder="minilm"))
     return (worst.share, hits / total) if worst is not None and total else None
 
 
-def _utility(results: Results, name: str, size: int, metric: str) -> Iterable[Row]:
-    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=metric, note=_GATED)
+def _utility(results: Results, name: str, size: int, way: str) -> Iterable[Row]:
+    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=_gated(way))
 
 
 def _against_size(results: Results, encoder: str) -> Plot | None:
@@ -184,8 +180,13 @@ def _memories(row: Row) -> str:
     return f"{row.size:,}, {_ENCODERS.get(row.encoder, row.encoder)}"
 
 
+def _gated(way: str) -> tuple[str, ...]:
+    return tuple(f"{group}_{way}" for group in _GATED)
+
+
 def _asked(row: Row) -> str:
-    return f"{row.note}: {_UTILITY.get(row.metric, row.metric)}"
+    way = next((words for ending, words in _WAYS.items() if row.metric.endswith(ending)), "")
+    return f"{row.note}: {way}" if way else row.note
 
 
 def _effort(row: Row) -> list[tuple[str, object]]:
