@@ -13,7 +13,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.redteam.results import Results
 from truekeep.redteam.wilson import wilson
 
-_FIELDS = frozenset({"part", "metric", "defence", "encoder", "size", "attack"})
+_FIELDS = frozenset({"part", "metric", "defence", "encoder", "size", "attack", "note"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,10 @@ _SHARE = 6
 _SIZES = (60, 500, 2_000, 10_000)
 _LARGEST = 100_000
 _PEER_SIZES = (60, 500, 2_000, 10_000)
+_SEARCHING, _SEARCHING_PEER = 225.0, 30.0
+"""Seconds of CPU for one search."""
+_WEAK = ("no gate", "label trust", "wording trust", "three sources", "accepts nothing")
+"""Those on which a quick run proves the searching attacker."""
 
 
 def steps(profile: str, only: str | None = None) -> list[Step]:
@@ -40,6 +44,8 @@ def _quick() -> Iterator[Step]:
     yield Step("utility: 60", partial(do.utility, defence=US, encoder=MINILM, sizes=(60,), questions=60))
     yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=MINILM))
     yield Step("utility: review", partial(do.review, encoder=NONE, size=60))
+    yield Step("search: weak defences", partial(do.search_weak, seconds=3.0, names=_WEAK))
+    yield Step("search: truekeep, 60", partial(do.search, size=60, policy="inform", seconds=4.0, embedder=NONE))
 
 
 def _full() -> Iterator[Step]:
@@ -47,6 +53,7 @@ def _full() -> Iterator[Step]:
     yield from _retrieval()
     yield from _utility()
     yield from _peers()
+    yield from _search()
     for size in _SIZES:
         yield Step(f"battery: {size:,}", partial(do.battery, size=size))
 
@@ -68,6 +75,17 @@ def _utility() -> Iterator[Step]:
             yield Step(f"utility: {US}, {encoder}, {size:,}", measured)
         yield Step(f"utility: cold start, {encoder}", partial(do.cold_start, defence=US, encoder=encoder))
     yield Step("utility: review", partial(do.review, encoder=MINILM, size=500))
+
+
+def _search() -> Iterator[Step]:
+    yield Step("search: weak defences", partial(do.search_weak, seconds=30.0))
+    for policy in ("inform", "strict"):
+        for size in (60, 500):
+            searched = partial(do.search, size=size, policy=policy, seconds=_SEARCHING)
+            yield Step(f"search: {US}, {policy}, {size}", searched)
+    for name in (do.PLAIN, *defences()):
+        searched = partial(do.search_peer, defence=name, encoder=MINILM, size=60, seconds=_SEARCHING_PEER)
+        yield Step(f"search: {name}", searched)
 
 
 def _peers() -> Iterator[Step]:

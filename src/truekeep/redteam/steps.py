@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -79,6 +79,53 @@ def review(ground: Ground, *, encoder: str, size: int) -> Iterator[Row]:
     strict = replace(ground.settings, policy="strict")
     make = lambda: KeepStore(loaded.embedder, settings=strict, config=ground.config)  # noqa: E731
     yield from measure_review(make, loaded, size)
+
+
+def search(ground: Ground, *, size: int, policy: str, seconds: float, embedder: str | None = None) -> Iterator[Row]:
+    """Look for the cheapest sequence that breaks a keep."""
+    from truekeep.redteam.search import Budget, rows
+    from truekeep.redteam.search import search as searched
+
+    own = replace(ground, settings=ground.settings.with_policy(policy))
+    with _arena(own, size, embedder) as arena:
+        result = searched(arena.stage, Budget(), seconds, progress=ground.progress)
+        yield from rows(result, encoder=arena.settings.embedder, size=size, note=policy)
+
+
+def search_weak(ground: Ground, *, seconds: float, names: Collection[str] = ()) -> Iterator[Row]:
+    """The searching attacker on defences whose holes are known, and whether it finds each at the least cost."""
+    from truekeep.redteam.search import Budget, rows
+    from truekeep.redteam.search import search as searched
+    from truekeep.redteam.search.weak import WEAK
+
+    chosen = [weak for weak in WEAK if not names or weak.name in names]
+    for number, weak in enumerate(chosen, 1):
+        result = searched(weak.ground(), Budget(), seconds)
+        yield from rows(result, defence=weak.name, note="weak on purpose")
+        found = {goal: one.sequence.cost for goal, one in result.found.items()}
+        is_proved = all(found.get(goal) == cost for goal, cost in weak.cheapest.items()) and bool(found) == bool(
+            weak.cheapest
+        )
+        yield Row(part="search", metric="proved", hits=int(is_proved), total=1, defence=weak.name)
+        ground.progress("weak defences searched", number, len(chosen))
+
+
+def search_peer(ground: Ground, *, defence: str, encoder: str, size: int, seconds: float) -> Iterator[Row]:
+    """The searching attacker on somebody else's memory, or on a plain one."""
+    from truekeep.redteam.defences.honest import told
+    from truekeep.redteam.influence.benign import facts
+    from truekeep.redteam.search import Budget, rows
+    from truekeep.redteam.search import search as searched
+    from truekeep.redteam.search.on_store import StoreGround
+
+    loaded = _encoder(ground, encoder)
+    store = _maker(ground, defence, loaded, size)()
+    try:
+        stage = StoreGround(store, told(facts(size))).stage
+        result = searched(stage, Budget(), seconds, progress=ground.progress)
+    finally:
+        store.close()
+    yield from rows(result, defence=store.name, encoder=encoder, size=size)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from truekeep.redteam.influence.utility import GATED, GROUPS
 from truekeep.redteam.report import svg
 from truekeep.redteam.report.document import Plot, Section, Table
 from truekeep.redteam.report.tables import count, counted, pivot, share
@@ -20,7 +21,7 @@ _WAYS = {
     "before_review": "before anybody looked",
     "after_review": "after review",
 }
-_GATED = ("owner", "corroborated")
+_GATED = tuple(GROUPS[group] for group in GATED)
 """The groups that have to be found behind the gate."""
 
 
@@ -136,12 +137,12 @@ def _worst(rows: Sequence[Row]) -> Row | None:
 
 def _place(results: Results, rows: Sequence[Row], name: str) -> tuple[float, float] | None:
     worst = _worst([row for row in rows if row.defence == name])
-    hits, total = counted(results.chosen(part="utility", defence=name, metric=_gated("gate"), encoder="minilm"))
+    hits, total = counted(results.chosen(part="utility", defence=name, metric="gate", encoder="minilm", note=_GATED))
     return (worst.share, hits / total) if worst is not None and total else None
 
 
 def _utility(results: Results, name: str, size: int, way: str) -> Iterable[Row]:
-    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=_gated(way))
+    return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=way, note=_GATED)
 
 
 def _against_size(results: Results, encoder: str) -> Plot | None:
@@ -178,10 +179,6 @@ def _where(row: Row) -> str:
 
 def _memories(row: Row) -> str:
     return f"{row.size:,}, {_ENCODERS.get(row.encoder, row.encoder)}"
-
-
-def _gated(way: str) -> tuple[str, ...]:
-    return tuple(f"{group}_{way}" for group in _GATED)
 
 
 def _asked(row: Row) -> str:
