@@ -9,7 +9,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.redteam import steps as do
 from truekeep.redteam.defences.registry import defences
 from truekeep.redteam.retrieval.encoders import ENCODERS, MINILM, NONE
-from truekeep.redteam.retrieval.plan import FULL, PEER, QUICK, Plan
+from truekeep.redteam.retrieval.plan import FULL, FURTHER, PEER, QUICK, Plan
 from truekeep.redteam.row import US
 from truekeep.redteam.running import Step
 
@@ -59,7 +59,7 @@ def _retrieval() -> Iterator[Step]:
     for encoder in ENCODERS:
         for size in _SIZES:
             for defence in (US, do.PLAIN):
-                yield _attacked(defence, encoder, size, FULL)
+                yield _attacked(defence, encoder, size, FULL if encoder == MINILM else FURTHER)
     for encoder in (NONE, MINILM):  # the others would embed for hours
         for defence in (do.PLAIN, US):
             yield _attacked(defence, encoder, _LARGEST, PEER)
