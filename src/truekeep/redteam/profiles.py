@@ -13,7 +13,7 @@ from truekeep.redteam.retrieval.plan import FULL, FURTHER, PEER, QUICK, Plan
 from truekeep.redteam.row import US
 from truekeep.redteam.running import Step
 
-_SHARE = 6
+_SHARE = 10
 """A quick run plays every so many-th attack of the battery."""
 _SIZES = (60, 500, 2_000, 10_000)
 _LARGEST = 100_000
@@ -41,16 +41,20 @@ def _quick() -> Iterator[Step]:
     yield Step("utility: 60", partial(do.utility, defence=US, encoder=MINILM, sizes=(60,), questions=60))
     yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=MINILM))
     yield Step("utility: review", partial(do.review, encoder=NONE, size=60))
+    yield Step("agent: 60", partial(do.agent, sizes=(60,), seeds=(0,), every=6))
     yield Step("search: weak defences", partial(do.search_weak, seconds=3.0, names=_WEAK))
     yield Step("search: truekeep, 60", partial(do.search, size=60, policy="inform", seconds=4.0, embedder=NONE))
 
 
 def _full() -> Iterator[Step]:
+    yield Step("yardstick: published figures", partial(do.published, sizes=_SIZES))
     yield Step("screens", do.detection)
     yield from _retrieval()
     yield from _utility()
     yield from _peers()
     yield from _search()
+    for size in (60, 500):
+        yield Step(f"agent: {size}", partial(do.agent, sizes=(size,), seeds=(0, 1, 2)))
     for size in _SIZES:
         yield Step(f"battery: {size:,}", partial(do.battery, size=size))
 

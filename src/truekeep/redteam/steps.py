@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from truekeep.redteam.retrieval.encoders import Encoder
     from truekeep.redteam.retrieval.plan import Plan
 
-PLAIN = "plain store"
+PLAIN, MINILM = "plain store", "minilm"
 
 
 def detection(_: Ground) -> Iterator[Row]:
@@ -79,6 +79,23 @@ def review(ground: Ground, *, encoder: str, size: int) -> Iterator[Row]:
     strict = replace(ground.settings, policy="strict")
     make = lambda: KeepStore(loaded.embedder, settings=strict, config=ground.config)  # noqa: E731
     yield from measure_review(make, loaded, size)
+
+
+def agent(ground: Ground, *, sizes: Sequence[int], seeds: Sequence[int], every: int = 1) -> Iterator[Row]:
+    """An agent whose model obeys whatever it reads."""
+    from truekeep.redteam.agent.measure import measure_agent
+
+    yield from measure_agent(ground.settings, sizes, seeds, ground.progress, every=every)
+
+
+def published(ground: Ground, *, sizes: Sequence[int]) -> Iterator[Row]:
+    """Figures that others published, measured again as a check of the harness."""
+    from truekeep.redteam.defences.published import published as measured
+
+    embedder = _encoder(ground, MINILM).embedder
+    if embedder is None:
+        raise CannotRun("the published figures need an encoder")
+    yield from measured(embedder, ground.cache, sizes)
 
 
 def search(ground: Ground, *, size: int, policy: str, seconds: float, embedder: str | None = None) -> Iterator[Row]:
