@@ -17,7 +17,7 @@ from truekeep.redteam.defences.environments import CannotRun, interpreter
 from truekeep.redteam.defences.honest import entries
 from truekeep.redteam.defences.peer import WORKERS, PeerStore
 from truekeep.redteam.defences.published import carriers, published, record
-from truekeep.redteam.defences.registry import LeftOut, defences, open_defence
+from truekeep.redteam.defences.registry import LeftOut, defences, open_defence, opened
 from truekeep.redteam.defences.store import PAGE, STORED, Entry, Store
 
 WORDS = ("lighthouse", "invoice", "cellar", "violin", "dentist")
@@ -317,6 +317,20 @@ def test_a_peer_answers_honest_questions_and_comes_back_to_the_same_state(name: 
         assert [store.acting(question, 3) for question in questions] == acted
     finally:
         store.close()
+
+
+@needs_environments
+def test_what_has_earned_nothing_yet_does_not_act_behind_a_gate_of_earned_trust() -> None:
+    from truekeep.redteam.retrieval.encoders import load
+    from truekeep.redteam.retrieval.utility import measure_uncorroborated
+
+    encoder = load("minilm")
+    rows = measure_uncorroborated(
+        lambda: opened("agora-mnemo 0.4.0, semantic", encoder.embedder, Path(READY)), encoder, 60, 30
+    )
+    plain, gate = rows
+    assert plain.share > 0.9
+    assert gate.share < plain.share - 0.3
 
 
 @needs_environments

@@ -8,7 +8,12 @@ from truekeep.redteam.defences.plain_keywords import PlainKeywords
 from truekeep.redteam.influence.benign import READ, facts
 from truekeep.redteam.influence.utility import GATED, GROUPS
 from truekeep.redteam.retrieval.encoders import NONE, load
-from truekeep.redteam.retrieval.utility import measure_cold_start, measure_review, measure_utility
+from truekeep.redteam.retrieval.utility import (
+    measure_cold_start,
+    measure_review,
+    measure_uncorroborated,
+    measure_utility,
+)
 
 ENCODER = load(NONE)
 
@@ -29,6 +34,12 @@ def test_an_owner_can_use_what_they_have_just_said() -> None:
     rows = {row.metric: row for row in measure_cold_start(lambda: KeepStore(None), ENCODER, 60)}
     assert rows["cold_start_gate"].share >= 0.95
     assert rows["cold_start_gate"].total == 60
+
+
+def test_an_owner_s_word_needs_nobody_else_to_act() -> None:
+    plain, gate = measure_uncorroborated(lambda: KeepStore(None), ENCODER, 60, 40)
+    assert (plain.metric, gate.metric) == ("uncorroborated_plain", "uncorroborated_gate")
+    assert gate.hits >= plain.hits >= 38
 
 
 def test_what_was_read_acts_after_a_person_looked_at_it_and_the_effort_is_told() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from truekeep.redteam.defences.store import OWNER, PAGE, SYSTEM, Entry
 from truekeep.redteam.influence.arena import batches, page_of
@@ -17,6 +18,14 @@ def entries(size: int, seed: int = 0) -> list[Entry]:
 def told(said: Sequence[Fact]) -> list[Entry]:
     """Facts as entries, in the order in which an honest keep gets them."""
     return [_entry(via, text) for via, texts in batches(said) for text in texts]
+
+
+def unproved(entries: Sequence[Entry], by: str = OWNER) -> list[Entry]:
+    """The same, but nothing that this writer said has been used, credited or confirmed by anybody yet.
+
+    Defences in which memories earn their standing give it to the others, and to four fifths of all unless told so.
+    """
+    return [replace(entry, claims={**entry.claims, "credited": entry.by != by}) for entry in entries]
 
 
 def _entry(via: str, text: str) -> Entry:

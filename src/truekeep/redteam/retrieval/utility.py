@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from truekeep.redteam.defences.honest import told
+from truekeep.redteam.defences.honest import told, unproved
 from truekeep.redteam.defences.keep_store import Effort
 from truekeep.redteam.defences.store import Hit, Store
 from truekeep.redteam.influence.arena import Progress, silent
@@ -79,12 +79,31 @@ def measure_cold_start(make: Callable[[], Store], encoder: Encoder, questions: i
     store = make()
     try:
         owned = [fact for fact in facts(10 * COLD) if fact.group == OWNER][:COLD]
-        store.fill(told(owned))
+        store.fill(unproved(told(owned)))
         counts: Counter[tuple[str, str]] = Counter()
         _ask(store, owned, questions, counts, encoder)
         for way in ("plain", "gate"):
             hits, total = counts[OWNER, way], counts[OWNER, "asked"]
             yield _row(store, encoder, COLD, f"cold_start_{way}", hits, total, "the owner's own facts, just said")
+    finally:
+        store.close()
+
+
+def measure_uncorroborated(
+    make: Callable[[], Store], encoder: Encoder, size: int = _REVIEWED, questions: int = QUESTIONS
+) -> Iterator[Row]:
+    """The owner's own facts, which nobody has used yet, among others that have proved themselves."""
+    store = make()
+    try:
+        said = facts(size)
+        store.fill(unproved(told(said)))
+        owned = [fact for fact in said if fact.group == OWNER]
+        counts: Counter[tuple[str, str]] = Counter()
+        _ask(store, owned, questions, counts, encoder)
+        note = "the owner's own facts, not used yet"
+        for way in ("plain", "gate"):
+            hits, total = counts[OWNER, way], counts[OWNER, "asked"]
+            yield _row(store, encoder, size, f"uncorroborated_{way}", hits, total, note)
     finally:
         store.close()
 
