@@ -231,6 +231,12 @@ def test_a_worker_gets_none_of_our_secrets_and_a_home_of_its_own(
     assert environ["HOME"] == str(tmp_path)
 
 
+def test_a_reason_names_files_but_not_where_they_lie() -> None:
+    said = 'Traceback:\n  File "/home/eva/.cache/environments/x/lib/thing.py", line 4\nKeyError: https://a.example/b/c'
+    assert environments.last_lines(said) == 'Traceback: / File "thing.py", line 4 / KeyError: https://a.example/b/c'
+    assert environments.last_lines("") == "it said nothing"
+
+
 def test_a_package_that_cannot_be_installed_is_a_reason_and_leaves_no_half_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from truekeep.errors import TruekeepError
 INSTALL_SECONDS = 900.0
 _MARK = "installed.json"
 _LAST_LINES = 3
+_FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:)?(?:[/\\][\w.@+~ -]+)+[/\\](?=[\w.])")
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _KEPT_PREFIXES = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
@@ -90,5 +92,6 @@ def _installing_environ() -> Mapping[str, str]:
 
 
 def last_lines(output: str) -> str:
-    """The end of what a process said, in one line: where the reason stands."""
-    return " / ".join(line.strip() for line in output.strip().splitlines()[-_LAST_LINES:])[:500] or "it said nothing"
+    """The end of what a process said, in one line, without folders of this machine: reasons end up in reports."""
+    lines = [_FOLDERS.sub("", line.strip()) for line in output.strip().splitlines()[-_LAST_LINES:]]
+    return " / ".join(lines)[:500] or "it said nothing"
