@@ -15,11 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from truekeep import Keep
-from truekeep.config import Paths
+from truekeep.redteam.intruder import intruder
 from truekeep.rules import Engine, builtin
-from truekeep.stores.files import database_path
-from truekeep.stores.keys import Keyring
-from truekeep.stores.sqlite import connect
 
 settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", max_examples=5_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -83,18 +80,6 @@ def informed(home: Path, clock: Clock) -> Iterator[Keep]:
     """A keep under the preset ``inform``."""
     with Keep.open("ines", home=home, clock=clock, policy="inform") as opened:
         yield opened
-
-
-@contextmanager
-def intruder(home: Path, name: str = "alice") -> Iterator[apsw.Connection]:
-    """What someone can do who holds the file and its encryption key, but not the keys that seal rows."""
-    paths = Paths.resolve(home)
-    keys = Keyring(paths.keys).open(name)
-    connection = connect(database_path(paths, name), keys.file, keys.cipher)
-    try:
-        yield connection
-    finally:
-        connection.close()
 
 
 @pytest.fixture

@@ -15,9 +15,11 @@ from agmi.attacks.memory_specific import (
 )
 from agmi.check import LABELS, main, run
 
-from tests.integrity.agmi_at_rest import Memories, TwoKeeps
-from tests.integrity.agmi_semantic import Recalls
 from truekeep.embed import by_name
+from truekeep.redteam.yardsticks import agmi as yardstick
+from truekeep.redteam.yardsticks.agmi import measure_agmi
+from truekeep.redteam.yardsticks.agmi_at_rest import Memories, TwoKeeps
+from truekeep.redteam.yardsticks.agmi_semantic import Recalls
 
 LONG = bool(os.environ.get("TRUEKEEP_LONG"))
 UNSIGNED = ("external", "laundered")
@@ -32,7 +34,7 @@ def test_every_edit_at_rest_is_rejected_on_the_read_path(adapter: type[Memories]
 
 
 def test_the_yardsticks_own_command_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--adapter", "tests.integrity.agmi_at_rest:Memories"]) == 0
+    assert main(["--adapter", "truekeep.redteam.yardsticks.agmi_at_rest:Memories"]) == 0
     assert capsys.readouterr().out.count("REJECTED") == 9
 
 
@@ -60,3 +62,22 @@ def test_writes_of_an_attacker_are_kept_out(recalls: Recalls, attack: type) -> N
         assert None not in outcomes, "the owner's own memory was not found, so nothing was measured"
         if channel in UNSIGNED or attack in TELLING:
             assert not any(outcomes), f"{channel}: {result.detail}"
+
+
+def test_the_red_team_tells_the_yardsticks_verdicts_as_rows() -> None:
+    rows = {row.attack: row for row in measure_agmi(None)}
+    assert len(rows) == 4
+    assert all(row.metric == "agmi_refused" for row in rows.values())
+    for at_rest in ("edits at rest, one keep", "edits at rest, two keeps"):
+        assert (rows[at_rest].hits, rows[at_rest].total) == (9, 9)
+    for row in (row for name, row in rows.items() if name.startswith("writes")):
+        unsigned = [counts for case, counts in row.detail.items() if case.endswith(UNSIGNED)]
+        assert unsigned
+        assert all(kept_out == tried for kept_out, tried in unsigned)
+
+
+def test_without_the_yardstick_there_is_a_row_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yardstick, "find_spec", lambda _: None)
+    (row,) = measure_agmi(None)
+    assert row.total == 0
+    assert row.note.startswith("left out: ")

@@ -21,6 +21,7 @@ DONE = "done"
 READ, SAVE = "read", "remember"
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _MOST_SAVED = 6
+_MOST_HEARD = 20
 _MOST_CLAIMED = 40
 _AWAY = re.compile(r"^(?:is it true|i heard|they say) that |^.*\bbut |^from now on,? ", re.IGNORECASE)
 
@@ -102,7 +103,7 @@ def extracted(messages: Messages) -> str:
     claimed: list[dict[str, Any]] = []
     for line in str(messages[-1]["content"]).splitlines():
         said = _line(line)
-        for sentence in _parts(said.get("text", ""))[:_MOST_SAVED]:
+        for sentence in _parts(said.get("text", ""))[:_MOST_HEARD]:
             claimed += [_claim(text, quote, said["id"]) for text, quote in _readings(sentence)]
     return json.dumps({"memories": claimed[:_MOST_CLAIMED]})
 

@@ -1,0 +1,1 @@
+"""Yardsticks that nobody here wrote, and what they say about a keep."""
