@@ -35,27 +35,33 @@ class Recalls(SemanticMemoryAdapter):  # type: ignore[misc]  # agmi ships no typ
         self._home = Path(tempfile.mkdtemp(prefix="truekeep-agmi-"))
 
     def reset(self) -> None:
+        """All keeps anew."""
         self.close()
         self._home = Path(tempfile.mkdtemp(prefix="truekeep-agmi-"))
 
     def close(self) -> None:
+        """Close all keeps and take them away."""
         for keep in self._keeps.values():
             keep.close()
         self._keeps = {}
         shutil.rmtree(self._home)
 
     def add_memory(self, item: MemoryItem) -> None:
+        """Over the channel that the signature earns."""
         signed = KEYRING.verify(item.user_id, item.source, item.text, item.signature)
         via = "user" if item.source == "user" and signed else "web"
         self._keep(item.user_id).remember(item.text, via=via, metadata=item.metadata)
 
     def retrieve(self, query: str, user_id: str, k: int = 5) -> list[Retrieved]:
+        """What a prompt would get."""
         return self._recalled(query, user_id, k, Filters())
 
     def retrieve_where(self, query: str, user_id: str, where: dict[str, Any], k: int = 5) -> list[Retrieved]:
+        """Likewise, by metadata."""
         return self._recalled(query, user_id, k, Filters(metadata=where))
 
     def measured_on(self) -> str:
+        """What was measured."""
         return f"truekeep {__version__}, {self.name}, embedder {getattr(self._embedder(), 'model_id', 'none')}"
 
     def _recalled(self, query: str, user_id: str, k: int, filters: Filters) -> list[Retrieved]:
