@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from truekeep import Keep
-from truekeep.redteam.intruder import intruder
+from truekeep.redteam.intruder import intruder as intruder  # noqa: PLC0414 - tests have it from here
 from truekeep.rules import Engine, builtin
 
 settings.register_profile("quick", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
