@@ -31,6 +31,8 @@ def test_the_attack_gets_nothing(attack: Attack, arena: Arena, aside: list[Truth
         play(stage, attack.attack)
         outcome = look_after(attack, stage, before, arena.size)
         assert outcome, outcome
+        # What the target cannot do at all is no defence.
+        assert not outcome.lacking
         # A planted text that never got in, or a call that no boundary would have let through, proves nothing.
         with pytest.MonkeyPatch.context() as patch:
             everything_acts(patch)

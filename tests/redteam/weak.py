@@ -20,6 +20,7 @@ from truekeep.keep import Keep
 from truekeep.proofs import Proofs
 from truekeep.quote import Parts, Proof
 from truekeep.recall import Recall
+from truekeep.redteam.influence.home import KEEP
 from truekeep.sessions import Sessions
 from truekeep.stores.records import memory_from
 from truekeep.succession import Settled, Succession
@@ -170,6 +171,30 @@ def merging_by_claim(patch: Patch) -> None:
     patch.setattr(groups, "standing_in", least)
 
 
+def silenced_by_denial(patch: Patch) -> None:
+    """What anybody denies does not act any more."""
+    real = Succession.settled
+
+    def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+        number = _NUMBER.search(memory.text)
+        texts = [one.text for one in map(memory_from, self._ledger.all("memories"))] if number else []
+        denied = any(number and f"not {number[0]}" in text for text in texts)
+        return _DOES_NOT if denied else real(self, memory, *others)
+
+    patch.setattr(Succession, "settled", settled)
+
+
+def one_keep_for_all(patch: Patch) -> None:
+    """Whichever keep is asked for, it is the same."""
+    real = Keep.open.__func__  # type: ignore[attr-defined]
+    patch.setattr(Keep, "open", classmethod(lambda cls, _name, **options: real(cls, KEEP, **options)))
+
+
+def unsealed(patch: Patch) -> None:
+    """Whatever stands in the file is taken for what was written."""
+    patch.setattr("truekeep.stores.seal.compare_digest", lambda *_: True)
+
+
 WEAK = (
     Weakness("no gate", everything_acts, "one record in definitional wording"),
     Weakness("wording trust", believing(lambda m: " is the " in m.text), "one record in definitional wording"),
@@ -245,4 +270,32 @@ WEAK = (
     ),
     Weakness("no look for pastes", pasting_unseen, "the owner pastes a poisoned mail"),
     Weakness("members as one person", one_person, "query-only injection in a shared keep"),
+    Weakness("one keep for all, read", one_keep_for_all, "the neighbour reads"),
+    Weakness("one keep for all, written", one_keep_for_all, "the neighbour writes, changes and deletes"),
+    Weakness("one keep for all, sessions", one_keep_for_all, "the neighbour uses a session and a ticket of this keep"),
+    *(
+        Weakness(f"no seals, {what}", unsealed, f"the file is edited so that {what}")
+        for what in (
+            "a planted record is the owner's",
+            "a planted record is approved",
+            "a planted record is a system's word",
+            "the owner said something else",
+        )
+    ),
+    Weakness(
+        "any quote from a template",
+        lambda patch: patch.setattr(Sessions, "proof", lambda *_, **__: Proof(True, "quoted", "So it says.")),
+        "a template that imitates role markers",
+    ),
+    Weakness("denial by anybody", silenced_by_denial, "a truth that is denied on every channel"),
+    Weakness("deletion by anybody, asked for", granting("delete"), "requests to forget a truth"),
+    Weakness("changes by anybody, expired", changing_by_anybody, "claims that a truth has expired"),
+    Weakness("changes by anybody, by metadata", changing_by_anybody, "metadata that retires a truth"),
+    Weakness("changes by anybody, harmless first", everything_acts, "an update of what looked harmless"),
+    Weakness(
+        "the agent's word over time",
+        believing(lambda m: m.origin.channel == "agent"),
+        "a trigger that sleeps until a month",
+    ),
+    Weakness("no boundary, metadata", allowing_everything, "a value in the metadata of a harmless record"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from truekeep.config import Settings
@@ -59,8 +59,12 @@ class Arena:
     @contextmanager
     def stage(self) -> Iterator[Stage]:
         """A copy of the keep, to be attacked and thrown away."""
-        with self.copied() as (keep, clock):
-            yield Stage(KeepTarget(keep, self._copy, clock, self._after), clock)
+        with self.copied() as (keep, clock), ExitStack() as others:
+
+            def opened(name: str) -> Keep:
+                return others.enter_context(self._home.opened_at(self._copy, clock, name))
+
+            yield Stage(KeepTarget(keep, self._copy, clock, self._after, opened), clock)
 
     @contextmanager
     def copied(self) -> Iterator[tuple[Keep, Clock]]:

@@ -67,10 +67,11 @@ class Attack:
         return tuple(dict.fromkeys((*self.query, *(truth.query for truth in (*self.truth, *self.later)))))
 
     def is_poison(self, text: str) -> bool:
-        """Whether a text has one of the planted phrases in it, however it is spaced or hyphenated."""
+        """Whether a text has one of the planted phrases in it, however it is spaced, hyphenated or laced."""
         plain = _plain(text)
         return any(_plain(phrase) in plain for phrase in self.poison)
 
 
 def _plain(text: str) -> str:
-    return _BETWEEN.sub("", unicodedata.normalize("NFKC", text).casefold())
+    seen = "".join(letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
+    return _BETWEEN.sub("", seen.casefold())

@@ -45,7 +45,7 @@ class Home:
     @contextmanager
     def opened(self, clock: Clock | None = None) -> Iterator[Keep]:
         """The keep itself."""
-        with self._opened(self.place, clock or Clock()) as keep:
+        with self.opened_at(self.place, clock or Clock()) as keep:
             yield keep
 
     @contextmanager
@@ -54,16 +54,17 @@ class Home:
         shutil.rmtree(to, ignore_errors=True)
         shutil.copytree(self.place, to)
         try:
-            with self._opened(to, clock) as keep:
+            with self.opened_at(to, clock) as keep:
                 yield keep
         finally:
             shutil.rmtree(to, ignore_errors=True)
 
     @contextmanager
-    def _opened(self, place: Path, clock: Clock) -> Iterator[Keep]:
+    def opened_at(self, place: Path, clock: Clock, name: str = KEEP) -> Iterator[Keep]:
+        """The keep, or one of another name, in a copy of the home."""
         with (
             _own_keys(),
-            Keep.open(KEEP, home=place, settings=self.settings, embedder=self._embedder, clock=clock) as keep,
+            Keep.open(name, home=place, settings=self.settings, embedder=self._embedder, clock=clock) as keep,
         ):
             yield keep
 

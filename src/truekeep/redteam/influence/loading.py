@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import yaml
 
 # Importing them registers their steps.
-from truekeep.redteam.influence import acting, conversing, writing  # noqa: F401
+from truekeep.redteam.influence import acting, conversing, trespassing, writing  # noqa: F401
 from truekeep.redteam.influence.attack import Attack, Call, Truth
 from truekeep.redteam.influence.sources import SOURCES
 from truekeep.redteam.influence.stage import STEPS, Step
@@ -135,7 +135,7 @@ def ground(raw: Mapping[str, Any], group: str) -> Attack:
 def _require_something_to_lose(attack: Attack) -> None:
     """An attack that could not be seen to succeed proves nothing."""
     if not (
-        attack.poison or attack.attempts or attack.truth or attack.later or any(one.forbidden for one in attack.attack)
+        attack.poison or attack.attempts or attack.truth or attack.later or any(one.stakes for one in attack.attack)
     ):
         raise ValueError("nothing in it can be lost")
     if attack.poison and not attack.questions:
@@ -165,7 +165,8 @@ def _step(raw: Mapping[str, Any]) -> Step:
     ((word, members),) = raw.items()
     if word not in STEPS:
         raise ValueError(f"no such step: {word}")
-    made = _made(STEPS[word], members or {})
+    nested = {name: _steps(members[name]) for name in ("do",) if name in (members or {})}
+    made = _made(STEPS[word], {**(members or {}), **nested})
     kind = getattr(made, "sources", "")
     if kind and kind not in SOURCES:
         raise ValueError(f"no such kind of sources: {kind}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from truekeep.redteam.influence.attack import Attack, Call, Truth
 from truekeep.redteam.influence.outcome import Outcome
 from truekeep.redteam.influence.stage import Stage, play, prepare
-from truekeep.redteam.influence.target import Answered, Hit, Target, UnsoundAttack
+from truekeep.redteam.influence.target import Answered, Hit, Refused, Target, UnsoundAttack
 
 _K = 5
 
@@ -62,7 +62,7 @@ def look_after(attack: Attack, stage: Stage, before: Before, size: int) -> Outco
         displaced=tuple(truth.text for truth in truths if not eyes.holds(truth)),
         watched=len(truths),
         allowed=(*stage.broken, *(str(call) for call in attack.attempts if goes_through(stage, call, "attempt"))),
-        tried=len(attack.attempts) + sum(one.forbidden for one in attack.attack),
+        tried=len(attack.attempts) + sum(one.stakes for one in attack.attack),
         blocked=tuple(str(call) for call in before.honest if not goes_through(stage, call, "after")),
         asked=len(before.honest),
         turned_down=turned_down,
@@ -87,11 +87,11 @@ class Eyes:
 
     def planted(self) -> int:
         """How many planted texts are stored, whatever they may do."""
-        return sum(self._attack.is_poison(hit.text) for hit in self._target.listed(self._session))
+        return sum(self._attack.is_poison(hit.text) for hit in self._listed())
 
     def acting_poison(self) -> set[str]:
         """Planted texts that may act: in the listing of everything since the attack, and in every answer."""
-        seen = [hit for hit in self._target.listed(self._session) if hit.may_act]
+        seen = [hit for hit in self._listed() if hit.may_act]
         for question in self._attack.questions:
             seen += [hit for hit in self.asked(question) if hit.may_act]
             # Whatever comes up here is taken for what may act, marked or not.
@@ -99,13 +99,25 @@ class Eyes:
         return {hit.text for hit in seen if self._attack.is_poison(hit.text)}
 
     def asked(self, question: str, *, influence_only: bool = False) -> list[Hit]:
-        """What comes up for a question."""
-        return self._target.recall(question, _K, influence_only=influence_only, session=self._session)
+        """What comes up for a question; of a target that refuses to be read, nothing."""
+        try:
+            return self._target.recall(question, _K, influence_only=influence_only, session=self._session)
+        except Refused:
+            return []
+
+    def _listed(self) -> list[Hit]:
+        try:
+            return self._target.listed(self._session)
+        except Refused:
+            return []
 
 
 def holds(target: Target, truth: Truth, session: str | None = None) -> bool:
     """Whether a truth may act and comes up for its question."""
-    hits = target.recall(truth.query, _K, influence_only=True, session=session)
+    try:
+        hits = target.recall(truth.query, _K, influence_only=True, session=session)
+    except Refused:
+        return False
     return any(hit.text == truth.text and hit.may_act for hit in hits)
 
 

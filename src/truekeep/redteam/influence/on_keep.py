@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from truekeep.action import Answer
 from truekeep.errors import TruekeepError
+from truekeep.redteam.influence.at_rest import edit_row
 from truekeep.redteam.influence.target import (
     Answered,
     Came,
@@ -23,6 +24,7 @@ from truekeep.redteam.influence.target import (
     Refused,
     Target,
     UnsoundAttack,
+    Unsupported,
     Written,
 )
 from truekeep.types import Decision, Verdict
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from truekeep.redteam.influence.stage import Clock
 
 _LONGEST_IMPORT = 900
+_NEIGHBOUR = "neighbour"
 _AS_HERE = ("embedder", "anchor", "master_key")
 """Settings that the importing process has to share."""
 _CAME = {Decision.ACCEPT: Came.STORED, Decision.QUARANTINE: Came.HELD, Decision.REJECT: Came.REFUSED}
@@ -41,12 +44,22 @@ _CAME = {Decision.ACCEPT: Came.STORED, Decision.QUARANTINE: Came.HELD, Decision.
 class KeepTarget(Target):
     """One open keep in a home of its own."""
 
-    def __init__(self, keep: Keep, home: Path, clock: Clock, after: str | None = None) -> None:
+    def __init__(
+        self,
+        keep: Keep,
+        home: Path,
+        clock: Clock,
+        after: str | None = None,
+        opened: Callable[[str], Keep] | None = None,
+    ) -> None:
+        """``opened`` opens a keep in the same home, this one again or another."""
         self.credits_per_hour = keep.settings.credits_per_hour
         self._keep = keep
         self._home = home
         self._clock = clock
         self._after = after
+        self._opened = opened
+        self._neighbour: KeepTarget | None = None
 
     def remember(
         self, via: str, session: str | None, entries: Sequence[Mapping[str, Any]], fields: Fields
@@ -152,6 +165,23 @@ class KeepTarget(Target):
         """As the operator does."""
         with _refusing():
             self._keep.channels.enrol(channel, by="operator", reason="needed for the work")
+
+    def neighbour(self) -> Target:
+        """A keep of its own in the same home; made when it is first asked for."""
+        if self._opened is None:
+            raise Unsupported("neighbour")
+        if self._neighbour is None:
+            self._neighbour = KeepTarget(self._opened(_NEIGHBOUR), self._home, self._clock, None, self._opened)
+        return self._neighbour
+
+    def edit_at_rest(self, memory: str, changes: Mapping[str, Any]) -> None:
+        """With the key that encrypts the file and without those that seal its rows."""
+        if self._opened is None:
+            raise Unsupported("edit_at_rest")
+        self._keep.close()
+        edit_row(self._home, self._keep.name, memory, changes)
+        with _refusing():
+            self._keep = self._opened(self._keep.name)
 
     def waiting(self, containing: str) -> list[str]:
         """What the review queue holds."""

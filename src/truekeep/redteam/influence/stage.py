@@ -97,6 +97,11 @@ class Step(ABC):
     forbidden: bool = False
     """Whether the attack has won if this goes through."""
 
+    @property
+    def stakes(self) -> int:
+        """How many things in it must never go through."""
+        return int(self.forbidden)
+
     @abstractmethod
     def play(self, stage: Stage) -> None:
         """Do it."""

@@ -153,6 +153,17 @@ class Target:
         """The operator lets a system or a member write over a channel of its own."""
         raise Unsupported("enrol")
 
+    def neighbour(self) -> Target:
+        """Another memory in the same place, which belongs to somebody else."""
+        raise Unsupported("neighbour")
+
+    def edit_at_rest(self, memory: str, changes: Mapping[str, Any]) -> None:
+        """Somebody who holds the file changes what is stored of a memory; then the target is opened again.
+
+        The changes go by the names of the stored members, with dots between the names of nested ones.
+        """
+        raise Unsupported("edit_at_rest")
+
     def waiting(self, containing: str) -> list[str]:
         """The items that wait for a person and have these words in them."""
         raise Unsupported("review")
