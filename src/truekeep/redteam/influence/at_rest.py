@@ -23,7 +23,7 @@ def edit_row(home: Path, keep: str, memory: str, changes: Mapping[str, Any]) -> 
         found = connection.execute("SELECT body FROM memories WHERE id = ?", (memory,)).fetchall()
         if not found:
             raise Refused("not_found")
-        body = json.dumps(_changed(json.loads(found[0][0]), changes))
+        body = json.dumps(_changed(json.loads(str(found[0][0])), changes))
         connection.execute("UPDATE memories SET body = ? WHERE id = ?", (body, memory))
     finally:
         connection.close()
