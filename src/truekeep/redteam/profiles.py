@@ -18,7 +18,7 @@ _SHARE = 10
 _SIZES = (60, 500, 2_000, 10_000)
 _LARGEST = 100_000
 _PEER_SIZES = (60, 500, 2_000, 10_000)
-_SEARCHING, _SEARCHING_PEER = 225.0, 30.0
+_SEARCHING, _SEARCHING_PEER = 120.0, 20.0
 """Seconds of CPU for one search."""
 _WEAK = ("no gate", "label trust", "wording trust", "three sources", "accepts nothing")
 """Those on which a quick run proves the searching attacker."""
