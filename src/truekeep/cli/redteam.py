@@ -23,7 +23,7 @@ _DOCS = Path("docs/redteam")
 
 
 @click.group(invoke_without_command=True)
-@click.option("--quick", "profile", flag_value="quick", help="The whole measurement in small, in less than a minute.")
+@click.option("--quick", "profile", flag_value="quick", help="All in small on your settings and embedder, in a minute.")
 @click.option("--full", "profile", flag_value="full", help="All sizes, encoders and other people's defences; hours.")
 @click.option("--out", type=_FOLDER, help="Write the report here.  [--full: docs/redteam]")
 @click.option("--cache", type=_FOLDER, help="Keep fetched models and environments here.")

@@ -37,9 +37,9 @@ def _quick() -> Iterator[Step]:
     yield Step("screens", do.detection)
     yield Step("battery: 60", partial(do.battery, size=60, share=_SHARE, embedder=NONE))
     for defence in (US, do.PLAIN):
-        yield _attacked(defence, MINILM, 60, QUICK)
-    yield Step("utility: 60", partial(do.utility, defence=US, encoder=MINILM, sizes=(60,), questions=60))
-    yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=MINILM))
+        yield _attacked(defence, do.OWN, 60, QUICK)
+    yield Step("utility: 60", partial(do.utility, defence=US, encoder=do.OWN, sizes=(60,), questions=60))
+    yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=do.OWN))
     yield Step("utility: review", partial(do.review, encoder=NONE, size=60))
     yield Step("agent: 60", partial(do.agent, sizes=(60,), seeds=(0,), every=6))
     yield Step("search: weak defences", partial(do.search_weak, seconds=3.0, names=_WEAK))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from truekeep.redteam.retrieval.plan import Plan
 
 PLAIN, MINILM = "plain store", "minilm"
+OWN = "own"
+"""Whichever encoder the settings name."""
 
 
 def detection(_: Ground) -> Iterator[Row]:
@@ -158,7 +160,7 @@ def _encoder(ground: Ground, name: str) -> Encoder:
     from truekeep.redteam.retrieval.encoders import load
 
     try:
-        return load(name, ground.cache)
+        return load(ground.settings.embedder if name == OWN else name, ground.cache)
     except TruekeepError as reason:
         raise CannotRun(str(reason)) from reason
 
