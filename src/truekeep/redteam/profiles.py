@@ -80,7 +80,13 @@ def _utility() -> Iterator[Step]:
             measured = partial(do.utility, defence=US, encoder=encoder, sizes=(size,), questions=200)
             yield Step(f"utility: {US}, {encoder}, {size:,}", measured)
         yield Step(f"utility: cold start, {encoder}", partial(do.cold_start, defence=US, encoder=encoder))
+    yield _uncorroborated(US, "utility")
     yield Step("utility: review", partial(do.review, encoder=MINILM, size=500))
+
+
+def _uncorroborated(defence: str, kind: str) -> Step:
+    measured = partial(do.uncorroborated, defence=defence, encoder=MINILM, size=500)
+    return Step(f"{kind}: {defence}, uncorroborated", measured)
 
 
 def _others() -> list[str]:
@@ -111,3 +117,4 @@ def _peers() -> Iterator[Step]:
             partial(do.utility, defence=name, encoder=MINILM, sizes=(500,), questions=200),
         )
         yield Step(f"defence: {name}, cold start", partial(do.cold_start, defence=name, encoder=MINILM))
+        yield _uncorroborated(name, "defence")

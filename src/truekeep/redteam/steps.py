@@ -72,6 +72,14 @@ def cold_start(ground: Ground, *, defence: str, encoder: str) -> Iterator[Row]:
     yield from measure_cold_start(_maker(ground, defence, loaded, 0), loaded)
 
 
+def uncorroborated(ground: Ground, *, defence: str, encoder: str, size: int) -> Iterator[Row]:
+    """What is found of what the owner said and nobody has confirmed or used yet."""
+    from truekeep.redteam.retrieval.utility import measure_uncorroborated
+
+    loaded = _encoder(ground, encoder)
+    yield from measure_uncorroborated(_maker(ground, defence, loaded, size), loaded, size)
+
+
 def review(ground: Ground, *, encoder: str, size: int) -> Iterator[Row]:
     """What it takes a person to let true facts act that were merely read."""
     from truekeep.redteam.defences.keep_store import KeepStore
