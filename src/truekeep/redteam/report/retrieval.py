@@ -85,7 +85,7 @@ def side_by_side(results: Results) -> Section | None:
         "The worst attack is the one-record attack that acted most often. A defence without a gate lets everything act."
     ]
     sizes = sorted({row.size for row in rows})
-    tables = [_defences(results, rows, names, size) for size in sizes]
+    tables = [*(_defences(results, rows, names, size) for size in sizes), *_owners(results)]
     places = {name: place for name in names if (place := _place(results, rows, name)) is not None}
     plots = [
         Plot(
@@ -127,6 +127,17 @@ def _defences(results: Results, rows: Sequence[Row], names: Sequence[str], size:
         "behind the gate",
     ]
     return Table(headings, lines, caption=f"{size:,} memories, MiniLM-L6")
+
+
+def _owners(results: Results) -> list[Table]:
+    """What an owner gets of their own words from each defence, before anybody else has confirmed them."""
+    kinds = {"cold_start": "just said to an empty store", "uncorroborated": "not used yet, among other memories"}
+    rows = list(results.chosen(part="utility", encoder="minilm", metric=tuple(f"{kind}_gate" for kind in kinds)))
+    if not rows:
+        return []
+    words = {f"{kind}_gate": meaning for kind, meaning in kinds.items()}
+    caption = "The owner's own facts, found behind the gate"
+    return [pivot(rows, ("defence", lambda row: row.defence), lambda row: words[row.metric], caption=caption)]
 
 
 def _worst(rows: Sequence[Row]) -> Row | None:
