@@ -42,12 +42,15 @@ def _quick() -> Iterator[Step]:
     yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=do.OWN))
     yield Step("utility: review", partial(do.review, encoder=NONE, size=60))
     yield Step("agent: 60", partial(do.agent, sizes=(60,), seeds=(0,), every=6))
+    yield Step("yardstick: documents", partial(do.documents, fetched=False, limit=6))
     yield Step("search: weak defences", partial(do.search_weak, seconds=3.0, names=_WEAK))
     yield Step("search: truekeep, 60", partial(do.search, size=60, policy="inform", seconds=4.0, embedder=NONE))
 
 
 def _full() -> Iterator[Step]:
     yield Step("yardstick: published figures", partial(do.published, sizes=_SIZES))
+    yield Step("yardstick: documents", partial(do.documents, fetched=True))
+    yield Step("yardstick: agmi", do.agmi)
     yield Step("screens", do.detection)
     yield from _retrieval()
     yield from _utility()

@@ -98,6 +98,21 @@ def agent(ground: Ground, *, sizes: Sequence[int], seeds: Sequence[int], every: 
     yield from measure_agent(ground.settings, sizes, seeds, ground.progress, every=every)
 
 
+def documents(ground: Ground, *, fetched: bool, limit: int | None = None) -> Iterator[Row]:
+    """Injected documents through extraction and up to the act boundary: AgentDojo's, and ours."""
+    from truekeep.redteam.yardsticks.agentdojo import measure_agentdojo
+
+    cache = ground.cache if fetched else None
+    yield from measure_agentdojo(cache, limit, ground.progress, settings=ground.settings)
+
+
+def agmi(ground: Ground) -> Iterator[Row]:
+    """The integrity yardstick: edits at rest, and what attackers write."""
+    from truekeep.redteam.yardsticks.agmi import measure_agmi
+
+    yield from measure_agmi(ground.cache, ground.progress)
+
+
 def published(ground: Ground, *, sizes: Sequence[int]) -> Iterator[Row]:
     """Figures that others published, measured again as a check of the harness."""
     from truekeep.redteam.defences.published import published as measured
