@@ -18,6 +18,8 @@ _SHARE = 10
 _SIZES = (60, 500, 2_000, 10_000)
 _LARGEST = 100_000
 _PEER_SIZES = (60, 500, 2_000, 10_000)
+_DOCUMENTS = 949
+"""Of AgentDojo's 6,643 injected documents; all of them would take an hour of CPU."""
 _SEARCHING, _SEARCHING_PEER = 120.0, 20.0
 """Seconds of CPU for one search."""
 _WEAK = ("no gate", "label trust", "wording trust", "three sources", "accepts nothing")
@@ -49,7 +51,7 @@ def _quick() -> Iterator[Step]:
 
 def _full() -> Iterator[Step]:
     yield Step("yardstick: published figures", partial(do.published, sizes=_SIZES))
-    yield Step("yardstick: documents", partial(do.documents, fetched=True))
+    yield Step("yardstick: documents", partial(do.documents, fetched=True, limit=_DOCUMENTS))
     yield Step("yardstick: agmi", do.agmi)
     yield Step("screens", do.detection)
     yield from _retrieval()
