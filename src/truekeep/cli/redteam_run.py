@@ -43,7 +43,7 @@ def whole(wish: Wish, home: str | None, output: str) -> None:
 
     against = bounds(wish.thresholds)
     paths = Paths.resolve(home)
-    settings = Settings.load(paths.config).with_policy("inform")
+    settings = Settings.load(paths.config)
     saved = _place(wish.out)
     begun = Results.begun(wish.profile, {"embedder": settings.embedder, "policy": settings.policy})
     results = Results.load(saved) if saved is not None and saved.exists() else begun

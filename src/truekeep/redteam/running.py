@@ -19,11 +19,17 @@ class Ground:
     """What every step is given."""
 
     settings: Settings
+    """As they are configured."""
     config: Path | None
     """The directory whose settings and rules the attacked keeps have."""
     cache: Path
     """Where fetched models, environments and vectors are kept for the next time."""
     progress: Progress = silent
+
+    @property
+    def informed(self) -> Settings:
+        """The settings under which hearsay is stored and comes up: whatever guards it comes after that."""
+        return self.settings.with_policy("inform")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def battery(ground: Ground, *, size: int, share: int = 1, embedder: str | None =
     from truekeep.redteam.influence.loading import attacks
     from truekeep.redteam.influence.rows import rows_of
 
-    with _arena(ground, size, embedder) as arena:
+    with _arena(ground, size, "inform", embedder) as arena:
         outcomes = attacked(arena, attacks()[::share], ground.progress)
     yield from rows_of(outcomes, arena.settings.embedder, size)
 
@@ -86,7 +86,7 @@ def review(ground: Ground, *, encoder: str, size: int) -> Iterator[Row]:
     from truekeep.redteam.retrieval.utility import measure_review
 
     loaded = _encoder(ground, encoder)
-    strict = replace(ground.settings, policy="strict")
+    strict = ground.settings.with_policy("strict")
     make = lambda: KeepStore(loaded.embedder, settings=strict, config=ground.config)  # noqa: E731
     yield from measure_review(make, loaded, size)
 
@@ -103,7 +103,7 @@ def documents(ground: Ground, *, fetched: bool, limit: int | None = None) -> Ite
     from truekeep.redteam.yardsticks.agentdojo import measure_agentdojo
 
     cache = ground.cache if fetched else None
-    yield from measure_agentdojo(cache, limit, ground.progress, settings=ground.settings)
+    yield from measure_agentdojo(cache, limit, ground.progress, settings=ground.informed)
 
 
 def agmi(ground: Ground) -> Iterator[Row]:
@@ -128,8 +128,7 @@ def search(ground: Ground, *, size: int, policy: str, seconds: float, embedder: 
     from truekeep.redteam.search import Budget, rows
     from truekeep.redteam.search import search as searched
 
-    own = replace(ground, settings=ground.settings.with_policy(policy))
-    with _arena(own, size, embedder) as arena:
+    with _arena(ground, size, policy, embedder) as arena:
         result = searched(arena.stage, Budget(), seconds, progress=ground.progress)
         yield from rows(result, encoder=arena.settings.embedder, size=size, note=policy)
 
@@ -171,10 +170,10 @@ def search_peer(ground: Ground, *, defence: str, encoder: str, size: int, second
 
 
 @contextmanager
-def _arena(ground: Ground, size: int, embedder: str | None) -> Iterator[Arena]:
+def _arena(ground: Ground, size: int, policy: str, embedder: str | None) -> Iterator[Arena]:
     from truekeep.redteam.influence.arena import Arena
 
-    settings = replace(ground.settings, embedder=embedder or ground.settings.embedder)
+    settings = replace(ground.settings.with_policy(policy), embedder=embedder or ground.settings.embedder)
     with tempfile.TemporaryDirectory(prefix="truekeep-redteam-") as folder:
         yield Arena(Path(folder), size, settings, config=ground.config, progress=ground.progress)
 
@@ -197,7 +196,7 @@ def _maker(ground: Ground, defence: str, encoder: Encoder, size: int) -> Callabl
     from truekeep.redteam.row import US
 
     if defence == US:
-        return lambda: KeepStore(encoder.embedder, settings=ground.settings, config=ground.config)
+        return lambda: KeepStore(encoder.embedder, settings=ground.informed, config=ground.config)
     if defence == PLAIN:
         embedder = encoder.embedder
         return PlainKeywords if embedder is None else lambda: PlainVectors(embedder)
