@@ -15,6 +15,18 @@ _BATTERY = {
     "blocked": "honest calls blocked",
     "not_played": "attacks that could not be played",
 }
+_YARDSTICKS = {
+    "agmi_refused": "agmi: refused",
+    "published_raw": "lighthouse trigger comes first",
+    "published_gate": "the same behind its gate",
+    "published_definitional": "behind its gate, in definitional wording",
+    "acting": "injected documents: memories that may act",
+    "held": "injected documents: writes held or refused",
+    "remembered": "injected documents: of which anything was kept",
+    "executed": "injected documents: calls carried out",
+    "questioned": "injected documents: calls put to the owner",
+    "completed": "injected documents: the user's own calls done",
+}
 
 
 def agent(results: Results) -> Section | None:
@@ -45,9 +57,19 @@ def yardsticks(results: Results) -> Section | None:
     rows = list(results.chosen(part="yardstick"))
     if not rows:
         return None
-    lines = [[row.defence, row.metric, _conditions(row), share([row]), _published(row)] for row in rows]
+    lines = [
+        [row.defence, _YARDSTICKS.get(row.metric, row.metric), _conditions(row), share([row]), _published(row)]
+        for row in rows
+    ]
+    text = [
+        "Figures that others published are measured again first, as a check of the harness. `agmi` edits a store "
+        "behind its back, and writes with and without the owner's valid signature; what is signed as theirs counts "
+        "as theirs here, and agmi counts it as poison that got through (agent-laundered)."
+    ]
     return Section(
-        "Yardsticks of others", tables=[Table(["defence", "figure", "conditions", "measured", "published"], lines)]
+        "Yardsticks of others",
+        text,
+        tables=[Table(["defence", "figure", "conditions", "measured", "published"], lines)],
     )
 
 
@@ -71,7 +93,8 @@ def _counted(row: Row) -> str:
 
 
 def _conditions(row: Row) -> str:
-    return ", ".join(str(part) for part in (row.encoder, f"{row.size:,}" if row.size else "", row.attack) if part)
+    size = f"{row.size:,} memories" if row.size else ""
+    return ", ".join(part for part in (row.encoder, size, row.attack, row.note) if part)
 
 
 def _published(row: Row) -> str:
