@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 from truekeep.redteam.defences.store import HELD, OWNER, PAGE, STORED, SYSTEM, Entry, Store
@@ -80,11 +81,16 @@ class StoreGround:
 
 
 def _entry(via: str, fields: Mapping[str, Any]) -> Entry:
-    claims = {name: value for name, value in fields.items() if name not in _ITS_OWN}
+    claims = {name: _told(value) for name, value in fields.items() if name not in _ITS_OWN}
     named = str(fields.get("principal") or "")
     # A trusted system's own word is one; what it hands on under another name is a stranger's.
     is_system = via in _HONEST and not named
     return Entry(fields["text"], SYSTEM if is_system else PAGE, named or via, claims)
+
+
+def _told(value: Any) -> Any:
+    """As it can be handed to another process."""
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _said(listed: Sequence[Scene]) -> Iterator[Entry]:
