@@ -15,6 +15,8 @@ class Table:
     marks: Sequence[str] = ()
     """``good``, ``bad`` or nothing, row by row."""
     caption: str = ""
+    is_figures: bool = False
+    """Whether its cells are figures, which are not broken into lines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,8 @@ def _table(table: Table) -> str:
         f'<tr class="{escape(mark)}">{"".join(f"<td>{_text(cell)}</td>" for cell in row)}</tr>'
         for row, mark in zip(table.rows, marks, strict=True)
     )
-    return f'<div class="wide"><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    kind = ' class="figures"' if table.is_figures else ""
+    return f'<div class="wide"><table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _text(text: str) -> str:

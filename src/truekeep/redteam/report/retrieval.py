@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from truekeep.redteam.influence.utility import GATED, GROUPS
@@ -27,7 +27,7 @@ _GATED = tuple(GROUPS[group] for group in GATED)
 
 def utility(results: Results) -> Section | None:
     """What the gate costs: what honest people find, and what they have to do for the rest."""
-    rows = list(results.chosen(part="utility", defence=US))
+    rows = sorted(results.chosen(part="utility", defence=US), key=lambda row: row.size)
     if not rows:
         return None
     text = [
@@ -35,14 +35,18 @@ def utility(results: Results) -> Section | None:
         "in plain recall and may not act until a person has looked at them. What the owner said, and what two enrolled "
         "systems state, must be found behind the gate as often as without it."
     ]
-    table = pivot(rows, ("honest questions answered", _asked), _memories)
+    found = [
+        pivot(here, ("honest questions answered", _asked), lambda row: f"{row.size:,}", caption=name)
+        for encoder, name in _ENCODERS.items()
+        if (here := [row for row in rows if row.encoder == encoder])
+    ]
     efforts = [
         [_asked(row), f"{row.encoder}, {row.size:,}", "; ".join(f"{key}: {value}" for key, value in _effort(row))]
         for row in rows
         if _effort(row)
     ]
     tables = [
-        table,
+        *found,
         *([Table(["what", "where", "effort"], efforts, caption="What a reviewer has to do")] if efforts else []),
     ]
     return Section("What it costs honest people", text, tables=tables)
@@ -50,7 +54,7 @@ def utility(results: Results) -> Section | None:
 
 def hijacks(results: Results) -> Section | None:
     """Who comes first, and who acts, against the size of the store, on every encoder."""
-    rows = list(results.chosen(part="retrieval", defence=US))
+    rows = sorted(results.chosen(part="retrieval", defence=US), key=lambda row: row.size)
     if not rows:
         return None
     text = [
@@ -60,18 +64,21 @@ def hijacks(results: Results) -> Section | None:
         "not what the defence rests on.",
     ]
     plots = [plot for encoder in _ENCODERS if (plot := _against_size(results, encoder)) is not None]
-    first = [row for row in rows if row.metric == "rank1"]
-    return Section(
-        "Who comes first, and who acts",
-        text,
-        plots,
-        [
-            pivot(first, ("comes first in plain recall", lambda row: row.attack), _where),
-            pivot(_of(rows, "acting_top5"), ("acts, among the first five", lambda row: row.attack), _where, cell=count),
-            pivot(_of(rows, "displaced"), ("truths pushed out", lambda row: row.attack), _where, cell=count),
-            pivot(_of(rows, "detected"), ("held or refused on the way in", lambda row: row.attack), _where),
-        ],
-    )
+    return Section("Who comes first, and who acts", text, plots, [*_first(rows), *_got(rows)])
+
+
+def _first(rows: Sequence[Row]) -> Iterator[Table]:
+    """How often each attack comes first: a table for each encoder, against the size."""
+    for encoder, name in _ENCODERS.items():
+        if here := [row for row in _of(rows, "rank1") if row.encoder == encoder]:
+            yield pivot(here, ("comes first in plain recall", _attack), lambda row: f"{row.size:,}", caption=name)
+
+
+def _got(rows: Sequence[Row]) -> Iterator[Table]:
+    """What the attacks got, over all sizes."""
+    yield pivot(_of(rows, "acting_top5"), ("acts, among the first five", _attack), _encoder, cell=count)
+    yield pivot(_of(rows, "displaced"), ("truths pushed out of what may act", _attack), _encoder, cell=count)
+    yield pivot(_of(rows, "detected"), ("held or refused on the way in", _attack), _encoder, cell=count)
 
 
 def side_by_side(results: Results) -> Section | None:
@@ -184,12 +191,12 @@ def _fluent(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row.attack == _FLUENT]
 
 
-def _where(row: Row) -> str:
-    return f"{_ENCODERS.get(row.encoder, row.encoder)}, {row.size:,}"
+def _attack(row: Row) -> str:
+    return row.attack
 
 
-def _memories(row: Row) -> str:
-    return f"{row.size:,}, {_ENCODERS.get(row.encoder, row.encoder)}"
+def _encoder(row: Row) -> str:
+    return _ENCODERS.get(row.encoder, row.encoder)
 
 
 def _asked(row: Row) -> str:

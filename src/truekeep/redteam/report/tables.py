@@ -48,4 +48,4 @@ def pivot(
         [line, *(cell(row for row in rows if (downwards(row), across(row)) == (line, column)) for column in columns)]
         for line in lines
     ]
-    return Table([heading, *columns], cells, caption=caption)
+    return Table([heading, *columns], cells, caption=caption, is_figures=True)
