@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from truekeep.embed import EmbedderError, Kind
-from truekeep.redteam.defences.plain_vectors import best
+from truekeep.redteam.defences.plain import best
 from truekeep.redteam.retrieval import granite
 from truekeep.redteam.retrieval.encoders import E5, GRANITE, MINILM, NONE, available, load
 from truekeep.redteam.retrieval.fetching import unpack

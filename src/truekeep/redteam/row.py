@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from truekeep.redteam.wilson import wilson
+from truekeep.redteam.influence.outcome import Rate
 
 US = "truekeep"
 
@@ -31,18 +31,18 @@ class Row:
     """What else is worth knowing, as JSON members."""
 
     @property
-    def share(self) -> float:
-        """The share; of nothing it is none."""
-        return self.hits / self.total if self.total else 0.0
+    def rate(self) -> Rate:
+        """The count as a share with its interval."""
+        return Rate(self.hits, self.total)
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the share."""
-        return wilson(self.hits, self.total)
+    def share(self) -> float:
+        """The share; of nothing it is none."""
+        return self.rate.share
 
     def as_dict(self) -> dict[str, Any]:
         """The row as JSON members."""
-        low, high = self.interval
+        low, high = self.rate.interval
         figures = {"share": round(self.share, 6), "low": round(low, 6), "high": round(high, 6)}
         return {**asdict(self), "detail": dict(self.detail), **figures}
 

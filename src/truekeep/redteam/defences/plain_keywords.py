@@ -10,36 +10,24 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.redteam.defences.plain_vectors import best
-from truekeep.redteam.defences.store import STORED, Entry, Hit
+from truekeep.redteam.defences.plain import PlainStore, best
+from truekeep.redteam.defences.store import Entry, Hit
 
 _WORD = re.compile(r"\w+")
 _K1, _B = 1.2, 0.75
 
 
-class PlainKeywords:
+class PlainKeywords(PlainStore):
     """Texts found by the words they share with a question, rare words counting most; and all of them act."""
 
     name = "plain keywords"
-    version = ""
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        super().__init__()
         self._lengths: list[int] = []
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._weights: dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]] = {}
         self._shares: NDArray[np.float64] = np.zeros(0)
-        self._honest = 0
-
-    def fill(self, entries: Sequence[Entry]) -> None:
-        """Take them all in."""
-        self._add(entries)
-        self._honest = len(self._texts)
-
-    def plant(self, entries: Sequence[Entry]) -> list[str]:
-        """Take them all in."""
-        self._add(entries)
-        return [STORED] * len(entries)
 
     def recall(self, query: str, k: int) -> list[Hit]:
         """The best that share a word with the question."""
@@ -50,10 +38,6 @@ class PlainKeywords:
                 scores[places] += weights
         return [Hit(self._texts[place], may_act=True) for place in best(scores, k) if scores[place] > 0]
 
-    def acting(self, query: str, k: int) -> list[Hit]:
-        """There is no gate."""
-        return self.recall(query, k)
-
     def reset(self) -> None:
         """Drop what was planted."""
         for text in self._texts[self._honest :]:
@@ -62,9 +46,6 @@ class PlainKeywords:
                     self._postings[word].pop()
         del self._texts[self._honest :], self._lengths[self._honest :]
         self._weights.clear()
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def _add(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
