@@ -44,7 +44,7 @@ def agent(results: Results) -> Section | None:
 
 def battery(results: Results) -> Section | None:
     """The attacks on influence that are written as data."""
-    rows = list(results.chosen(part="influence"))
+    rows = sorted(results.chosen(part="influence"), key=lambda row: row.size)
     if not rows:
         return None
     table = pivot(rows, ("", lambda row: _BATTERY.get(row.metric, row.metric)), lambda row: f"{row.size:,}", cell=count)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from truekeep.redteam.report import svg
 from truekeep.redteam.report.document import Plot, Section, Table
+from truekeep.redteam.report.tables import counted
 from truekeep.redteam.results import Results
 from truekeep.redteam.row import Row
+from truekeep.redteam.wilson import wilson
 
 _BUDGET = 1_000
 
@@ -31,15 +33,11 @@ def search(results: Results) -> Section | None:
 
 
 def _line(name: str, rows: list[Row]) -> list[str]:
-    broke = [row for row in rows if row.metric == "broken"]
-    played, hits = sum(row.total for row in broke), sum(row.hits for row in broke)
-    return [name, f"{played:,}", f"{hits:,}", _cheapest(rows)]
-
-
-def _cheapest(rows: list[Row]) -> str:
-    """The cheapest of all goals in words, or that there is none."""
-    found = min((row for row in rows if row.detail.get("cheapest")), key=_spent, default=None)
-    return str(found.detail["found"]) if found is not None else str(rows[0].detail.get("found", "none"))
+    hits, played = counted(row for row in rows if row.metric == "broken")
+    cheapest = min((row for row in rows if row.detail.get("cheapest")), key=_spent, default=None)
+    _, most = wilson(hits, played)
+    words = str(cheapest.detail["found"]) if cheapest else f"none found; at most {most:.2%} of such sequences break it"
+    return [name, f"{played:,}", f"{hits:,}", words]
 
 
 def _records(rows: list[Row]) -> int | None:
