@@ -69,9 +69,12 @@ class Results:
         }
 
     def save(self, path: Path) -> None:
-        """Write everything as JSON."""
+        """Write everything as JSON, one row to a line."""
+        members = self.as_dict()
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False) for row in members.pop("rows"))
+        head = json.dumps(members, indent=1, ensure_ascii=False).removesuffix("\n}")
         draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        draft.write_text(f'{head},\n "rows": [\n{rows}\n]}}\n', encoding="utf-8")
         draft.replace(path)
 
     @classmethod
