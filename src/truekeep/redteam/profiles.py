@@ -13,7 +13,7 @@ from truekeep.redteam.retrieval.plan import FULL, FURTHER, PEER, QUICK, Plan
 from truekeep.redteam.row import US
 from truekeep.redteam.running import Step
 
-_SHARE = 10
+_SHARE = 20
 """A quick run plays every so many-th attack of the battery."""
 _SIZES = (60, 500, 2_000, 10_000)
 _LARGEST = 100_000
@@ -40,13 +40,13 @@ def _quick() -> Iterator[Step]:
     yield Step("battery: 60", partial(do.battery, size=60, share=_SHARE, embedder=NONE))
     for defence in (US, do.PLAIN):
         yield _attacked(defence, do.OWN, 60, QUICK)
-    yield Step("utility: 60", partial(do.utility, defence=US, encoder=do.OWN, sizes=(60,), questions=60))
+    yield Step("utility: 60", partial(do.utility, defence=US, encoder=do.OWN, sizes=(60,), questions=30))
     yield Step("utility: cold start", partial(do.cold_start, defence=US, encoder=do.OWN))
     yield Step("utility: review", partial(do.review, encoder=NONE, size=60))
-    yield Step("agent: 60", partial(do.agent, sizes=(60,), seeds=(0,), every=6))
+    yield Step("agent: 60", partial(do.agent, sizes=(60,), seeds=(0,), every=10))
     yield Step("yardstick: documents", partial(do.documents, fetched=False, limit=6))
-    yield Step("search: weak defences", partial(do.search_weak, seconds=3.0, names=_WEAK))
-    yield Step("search: truekeep, 60", partial(do.search, size=60, policy="inform", seconds=4.0, embedder=NONE))
+    yield Step("search: weak defences", partial(do.search_weak, seconds=1.0, names=_WEAK))
+    yield Step("search: truekeep, 60", partial(do.search, size=60, policy="inform", seconds=2.0, embedder=NONE))
 
 
 def _full() -> Iterator[Step]:

@@ -39,7 +39,7 @@ FURTHER = Plan(leading=40, others=10, known=100)
 """For our keep with encoders other than the default: 960 pairs with each of the leading attacks."""
 PEER = Plan(leading=10, others=5, known=40)
 """For defences whose every question goes through a process, and for the largest stores: 240 pairs each."""
-QUICK = Plan(queries=40, leading=5, others=2, triggers=8, known=10)
+QUICK = Plan(queries=40, leading=3, others=1, triggers=6, known=5)
 
 
 @dataclass(frozen=True, slots=True)
