@@ -116,9 +116,15 @@ class SeenTexts:
                 spans.append(last)
         return spans
 
-    def has_read(self, value: str) -> bool:
-        """Whether a value stood in what was observed, however it was spaced or punctuated; in doubt it did."""
+    def has_read(self, value: str, kind: Kind) -> bool:
+        """Whether a value stood in what was observed, however it was spaced or punctuated; in doubt it did.
+
+        A name was read if all its words were: the surname may come first.
+        """
         self._joined += map(_without_marks, self._texts[len(self._joined) :])
+        if kind is Kind.NAME:
+            words = _WORD.findall(folded(value))
+            return any(all(word in text for word in words) for text in self._joined)
         spelled = _without_marks(value)
         digits = _NO_DIGIT.sub("", spelled)
         return any(spelled in text or (digits != "" and digits in _NO_DIGIT.sub("", text)) for text in self._joined)
@@ -178,8 +184,8 @@ def _tells_otherwise(sentence: str, spans: list[Copied], offset: int, seen: Seen
             return False
         own, done = f"{own} {sentence[done : span.start - offset]}", span.end - offset
     scanned = scan(own + sentence[done:])
-    told = [scanned.view.text[slice(*value.span)] for value in scanned.values if value.kind not in _DENYING]
-    return bool(told) and not any(map(seen.has_read, told))
+    told = [value for value in scanned.values if value.kind not in _DENYING]
+    return bool(told) and not any(seen.has_read(scanned.view.text[slice(*one.span)], one.kind) for one in told)
 
 
 def _tells(text: str) -> bool:
