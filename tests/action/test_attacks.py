@@ -286,6 +286,16 @@ def test_a_memory_that_denies_or_is_history_proves_nothing() -> None:
         "grantAccess",
         "share.file",
         "approve_refund",
+        "update_password",
+        "updatePassword",
+        "UPDATE_PASSWORD",
+        "update-pаssword",
+        "inviteUser",
+        "post",
+        "postWebpage",
+        "reserve_hotel",
+        "update_scheduled_transaction",
+        "set.permissions",
     ],
 )
 def test_consequential_names_are_recognised(name: str) -> None:
@@ -293,7 +303,20 @@ def test_consequential_names_are_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["get_weather", "display_text", "decode_payload", "search", "read_mail", "list_senders"]
+    "name",
+    [
+        "get_weather",
+        "display_text",
+        "decode_payload",
+        "search",
+        "read_mail",
+        "list_senders",
+        "getTransactions",
+        "list_posts",
+        "find_postal_code",
+        "lookup_password_policy",
+        "suggest_postcard",
+    ],
 )
 def test_ordinary_names_are_not(name: str) -> None:
     assert World().says("hello").answer(name, x="nowhere") == "allow"
