@@ -30,6 +30,10 @@ _FEW_LETTERS = 3
 _FEWEST_WORDS = 8
 _SHARE_OF_SMALL_WORDS = 0.12
 _LATIN_ENDS = "\u0250"
+# A piece of a hash or a UUID: in six letters and digits nothing can be said, so it is no word of a language.
+_CODE = re.compile(r"(?<![^\W_])(?=[a-f]*+\d)[a-f\d]++(?![^\W_])", re.ASCII | re.IGNORECASE)
+_SESSION = "origin.session"
+"""The host's own name for a conversation, often random letters: read for orders like all else, but in no language."""
 # Turkish is read, but there is no table of its small words.
 _TURKISH = re.compile("[\u011e\u011f\u0130\u0131\u015e\u015f]")
 _TOLD = frozenset({"must", "secret", "skip"})
@@ -45,7 +49,7 @@ _REASONS = {
 def _is_unread(text: str) -> bool:
     if not text.isascii() and len(_UNREAD.findall(text)) > max(_FEW_LETTERS, _SHARE_UNREAD * len(text)):
         return True
-    words = [word for word in letter_runs(text) if word[0] < _LATIN_ENDS]
+    words = [word for word in letter_runs(_CODE.sub(" ", text)) if word[0] < _LATIN_ENDS]
     if len(words) < _FEWEST_WORDS or _TURKISH.search(text):
         return False
     # Every language has small words; text with hardly any that is known here is in none of those that are read.
@@ -84,7 +88,7 @@ def hearsay(screened: Screened) -> list[Finding]:
         return []
     findings = []
     for field, text in screened.fields.items():
-        if _is_unread(text):
+        if field != _SESSION and _is_unread(text):
             findings.append(_finding("unread_language", field, text))
         elif _PAGE.search(text):
             findings.append(_finding("raw_page", field, text))
