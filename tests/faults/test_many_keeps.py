@@ -82,7 +82,10 @@ def test_keeps_opened_in_turn_leave_nothing_behind(home: Path) -> None:
 
 
 def test_making_a_keep_does_not_look_at_all_the_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def listing(*_: object, **__: object) -> NoReturn:
+    listed: list[object] = []
+
+    def listing(*where: object, **_: object) -> NoReturn:
+        listed.append(where)
         raise AssertionError("the key directory was listed")
 
     _make(home, 1)
@@ -92,6 +95,7 @@ def test_making_a_keep_does_not_look_at_all_the_others(home: Path, monkeypatch: 
     monkeypatch.setattr(os, "scandir", listing)
     _make(home, 2)
     _use(home, 2)
+    assert listed == []
 
 
 def _at_once(home: Path, keeps: int) -> tuple[Use, Use, Use]:
