@@ -112,7 +112,7 @@ def show(results: Results, findings: Sequence[Finding], output: str) -> None:
     out = console()
     listing = table("", "claim", "found", wide="claim")
     for one in findings:
-        listing.add_row("held" if one.is_met else "BROKEN", one.bound.claim, one.sentence)
+        listing.add_row(one.state, one.bound.claim, one.sentence)
     out.print(listing)
     for step, reason in results.left_out.items():
         out.print(f"Left out: {step}: {reason}", markup=False)

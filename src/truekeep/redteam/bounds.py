@@ -45,6 +45,11 @@ class Finding:
     upper: float
     sentence: str
 
+    @property
+    def state(self) -> str:
+        """In two words or three; what was not measured is not held, but nobody has shown the contrary either."""
+        return "holds" if self.is_met else "DOES NOT HOLD" if self.total else "not measured"
+
 
 def bounds(path: Path | None = None) -> tuple[Bound, ...]:
     """The claims of a file, or ours."""

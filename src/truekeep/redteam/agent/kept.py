@@ -39,7 +39,7 @@ class Guarding:
 class KeepHost:
     """One open keep."""
 
-    def __init__(self, keep: Keep, guarding: Guarding, k: int, model: ChatModel | None) -> None:
+    def __init__(self, keep: Keep, guarding: Guarding, k: int, model: ChatModel) -> None:
         self.office = Office()
         self.came: Counter[str] = Counter()
         self._keep = keep
@@ -87,7 +87,7 @@ class KeepHost:
     def distil(self, session: str, *, with_model: bool) -> None:
         """By the model, if it is to be asked, and by the built-in extractor."""
         handle = self._sessions[session].bind("agent")
-        if with_model and self._model is not None:
+        if with_model:
             self._note(one.verdict for one in handle.extract("discrete", model=self._model).taken)
             self._note(one.verdict for one in handle.extract("summary").taken)
         else:

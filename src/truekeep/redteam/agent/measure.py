@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from truekeep.redteam.agent.kept import MEMBERS, Guarding, KeepHost
 from truekeep.redteam.agent.plain import PlainHost
 from truekeep.redteam.agent.scenario import Scenario, attacks, honest
 from truekeep.redteam.agent.tally import Tally
+from truekeep.redteam.defences.environments import CannotRun
 from truekeep.redteam.influence.arena import Arena, Progress, silent
 from truekeep.redteam.influence.stage import Clock
 from truekeep.redteam.influence.vectors import cached
@@ -148,12 +150,10 @@ def _host(condition: Condition, arena: Arena, line: Line, *, shared: bool) -> It
         yield KeepHost(keep, condition.guarding, _K, obedient_model(line)), clock
 
 
-def obedient_model(line: Line) -> ChatModel | None:
-    """The client that extraction uses, on the obedient endpoint; none where the extra it needs is not installed."""
-    try:
-        import httpx  # noqa: F401, PLC0415 - an extra
-    except ImportError:
-        return None
+def obedient_model(line: Line) -> ChatModel:
+    """The client that extraction uses, on the obedient endpoint; raises ``CannotRun`` without the extra it needs."""
+    if find_spec("httpx") is None:
+        raise CannotRun("extraction by a model needs: pip install 'truekeep[llm]'")
     from truekeep.extract.endpoint import ModelSettings  # noqa: PLC0415 - only with the extra
     from truekeep.extract.llm import ChatModel  # noqa: PLC0415
 

@@ -37,7 +37,7 @@ def _facts(results: Results) -> list[tuple[str, str]]:
 def _claims(findings: Sequence[Finding]) -> Section:
     broken = sum(not one.is_met for one in findings)
     summary = f"{len(findings) - broken} of {len(findings)} claims hold."
-    rows = [["holds" if one.is_met else "DOES NOT HOLD", one.bound.claim, one.sentence] for one in findings]
+    rows = [[one.state, one.bound.claim, one.sentence] for one in findings]
     marks = ["good" if one.is_met else "bad" for one in findings]
     return Section("What holds", [summary], tables=[Table(["", "claim", "found"], rows, marks)])
 
