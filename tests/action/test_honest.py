@@ -114,6 +114,18 @@ def test_a_document_the_owner_pointed_at_needs_a_confirmation_and_no_more() -> N
     assert world.answer("note_invoice", number="20441", amount=480) == "allow"
 
 
+@pytest.mark.parametrize("asked", ["Please pay the bill 'bill-may.txt' for me", "Pay what inv_20441.docx asks for"])
+def test_whoever_names_a_file_has_pointed_at_it(asked: str) -> None:
+    world = World().says(asked).reads("Northwind, May: 480 EUR to 7788-99", channel="file")
+    judged = world.call("pay", payee="Northwind", amount=480, account="7788-99")
+    assert (judged.decision, judged.code) == ("confirm", "document_values")
+
+
+def test_a_file_that_nobody_named_stays_hearsay() -> None:
+    world = World().says("Pay Northwind").reads("Northwind, May: 480 EUR to 7788-99", channel="file")
+    assert world.answer("pay", payee="Northwind", amount=480, account="7788-99") == "deny"
+
+
 def test_an_old_and_volatile_memory_needs_a_confirmation() -> None:
     world = World().says("Pay Northwind 300 euros").knows("Northwind's account is 1180-22", days=400)
     judged = world.call("pay", payee="Northwind", amount=300, account="1180-22")
