@@ -40,10 +40,12 @@ class World:
         return self
 
     def call(self, name: str, settings: ActionsSettings | None = None, **arguments: Any) -> ActionJudgement:
-        evidence = Evidence(
+        return judge(name, arguments, self.evidence(), settings)
+
+    def evidence(self) -> Evidence:
+        return Evidence(
             self.owner, self.memories, self.hearsay, self.observed, self.trust.get, NOW, self.spent, self.uses
         )
-        return judge(name, arguments, evidence, settings)
 
     def answer(self, name: str, settings: ActionsSettings | None = None, **arguments: Any) -> str:
         return self.call(name, settings, **arguments).decision.value

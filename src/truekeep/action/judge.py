@@ -52,7 +52,7 @@ def judge(
     checked_name(name)
     found = leaves(arguments)
     own = (settings or ActionsSettings()).of(name)
-    consequential = is_consequential(name, own)
+    consequential = is_consequential(name, own, found)
     asked = requests(name, own.asked_by, evidence.owner, evidence.spent, evidence.pasted)
     grant = _grant(own, arguments, evidence)
     call = _call(name, found, evidence, own, asked, grant)
