@@ -73,6 +73,9 @@ def _arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict
     for parameter, value in bound.arguments.items():
         kind = signature.parameters[parameter].kind
         if kind is inspect.Parameter.VAR_KEYWORD:
+            if not named.keys().isdisjoint(value):
+                # One of the two would be judged and the other used.
+                raise InvalidRequest("An argument was given twice.", code="argument_twice")
             named |= value
         else:
             named[parameter] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value

@@ -143,3 +143,16 @@ def test_bad_arguments_are_the_tools_own_error(session: Session, bank: Bank) -> 
     with pytest.raises(TypeError):
         guard(bank.pay, session=session)(nobody="knows")
     assert bank.paid == []
+
+
+def test_an_argument_cannot_be_given_twice_so_that_one_is_judged_and_the_other_used(session: Session) -> None:
+    def delete(path: str, /, **options: Any) -> str:
+        return path
+
+    session.observe("user", "Delete draft")
+    guarded = guard(delete, session=session)
+    assert guarded("draft") == "draft"
+    session.observe("user", "Delete draft")
+    with pytest.raises(InvalidRequest) as refused:
+        guarded("everything", path="draft")
+    assert refused.value.code == "argument_twice"
