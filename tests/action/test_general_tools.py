@@ -137,3 +137,42 @@ def test_an_action_by_another_word_or_in_another_language_is_consequential(name:
 )
 def test_everyday_names_stay_ordinary(name: str) -> None:
     assert not is_consequential(name, ActionSettings())
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [
+        ("Run rm build", "run_shell", {"command": "rm ~/* build"}),
+        ("Run rm -rf ./build", "run_shell", {"command": "rm -rf . / build"}),
+        ("Run echo rm build", "run_shell", {"command": "echo\nrm build"}),
+        ("Run git push", "run_shell", {"command": "git push as co"}),
+        ("Run git status", "run_shell", {"command": "git $(status)"}),
+        (
+            "Run git status and make all for me please now",
+            "run_shell",
+            {"command": "git status; make all for me please"},
+        ),
+        ("Delete the draft", "delete_file", {"path": "draft*"}),
+        ("Delete the draft", "delete_file", {"path": "~draft"}),
+        ("Delete the files in temp", "delete_files", {"path": "temp/.."}),
+        ("Delete notes.txt", "delete_file", {"path": "notes.txt*"}),
+        ("Delete notes.txt", "delete_file", {"path": "../notes.txt"}),
+        ("Push main", "push", {"branch": "+main"}),
+    ],
+)
+def test_signs_that_the_owner_did_not_give_are_not_the_owners(said: str, name: str, arguments: dict[str, Any]) -> None:
+    assert judge(name, arguments, World().says(said).evidence()).decision == "confirm"
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [
+        ("Run git status", "run_shell", {"command": "git status"}),
+        ("Execute the command: tar -czf old.tgz ./old", "execute_command", {"command": "tar -czf old.tgz ./old"}),
+        ("Please run ls -la ~/notes | wc -l in the shell", "shell", {"command": "ls -la ~/notes | wc -l"}),
+        ("Delete draft*", "delete_file", {"path": "draft*"}),
+        ("Pay Northwind $300", "pay", {"payee": "Northwind", "amount": "$300"}),
+    ],
+)
+def test_what_the_owner_spelled_out_runs(said: str, name: str, arguments: dict[str, Any]) -> None:
+    assert judge(name, arguments, World().says(said).evidence()).decision == "allow"

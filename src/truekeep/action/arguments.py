@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from truekeep.action.kinds import is_keyed, role_of
 from truekeep.errors import InvalidRequest
 
 MOST_DEPTH = 8
@@ -49,7 +50,7 @@ def checked_name(name: object) -> str:
 
 
 def leaves(arguments: object) -> tuple[Leaf, ...]:
-    """All values of the arguments, in order; keys below the first level count as values too."""
+    """All values of the arguments, in order; keys that are no names of fields count as values too."""
     if not isinstance(arguments, Mapping):
         raise _not_json("The arguments must be a mapping of names to values.")
     _require_unicode(arguments)
@@ -115,7 +116,7 @@ def _walk(value: Any, here: _Here) -> Iterator[Leaf]:
 def _member(key: Any, inner: Any, place: int, here: _Here) -> Iterator[Leaf]:
     if not isinstance(key, str):
         raise _not_json("Names of arguments must be strings.")
-    is_plain = _PLAIN_KEY.fullmatch(key) is not None
+    is_plain = _PLAIN_KEY.fullmatch(key) is not None and (not is_keyed(here.words) or bool(role_of(name_words(key))))
     # A path is shown to people, so a key that is not a plain name is numbered instead of repeated.
     part = key if is_plain else f"(key {place})"
     path = f"{here.path}.{part}" if here.path else part

@@ -19,6 +19,7 @@ from truekeep.text.salient.codes import digit_runs
 
 _SHINGLE = 5
 _PREFIX = 5
+_MOST_SOUGHT = 24
 _MOST_READ = 512
 
 
@@ -34,6 +35,8 @@ class Source:
     keys: tuple[str, ...]
     first: int
     """The place of the first key; the others follow it one by one."""
+    text: str = ""
+    """The text as it was given, where it may prove something: some values have to be said sign by sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,8 @@ class ValueIndex:
         first = self._next + 1
         found = entries_of(segments, scanned, at, is_loose=self.is_loose, is_owners=self.is_owners)
         keys = tuple(self._insert(key, hit) for key, hit in found)
-        self.sources[source_id] = Source(source_id, at, channel, principal, segments, keys, first)
+        said = text if isinstance(text, str) and not self.is_loose else ""
+        self.sources[source_id] = Source(source_id, at, channel, principal, segments, keys, first, said)
 
     def _insert(self, key: str, hit: Hit) -> str:
         self._next += 1
@@ -137,8 +141,14 @@ class ValueIndex:
         return self._hits.get(f"word:{word}")
 
     def copies(self, text: str) -> Iterator[Segment]:
-        """The segments from which a passage of the text was copied, as far as the samples kept show it."""
-        for shingle in _shingles(plain_words(text)):
+        """The segments from which a passage was copied; of a long text, as far as the samples kept show it."""
+        words = plain_words(text)
+        if len(words) <= _MOST_SOUGHT:
+            # So few samples may all be missing, and another process would have kept others.
+            for place in range(len(words) - _SHINGLE + 1):
+                yield from self.phrase(words[place : place + _SHINGLE])
+            return
+        for shingle in _shingles(words):
             yield from (hit.segment for hit in self.find(f"copy:{shingle}"))
 
 

@@ -18,7 +18,12 @@ _SHORTEST_IDENTIFIER = 4
 @cache
 def _by_word() -> dict[str, str]:
     table = read_table("actions", "arguments.toml")
-    return {word: role for role, words in table.items() for word in words if role != "hundredths"}
+    return {word: role for role, words in table.items() for word in words if role not in ("hundredths", "keyed")}
+
+
+@cache
+def _keyed() -> frozenset[str]:
+    return frozenset(read_table("actions", "arguments.toml")["keyed"])
 
 
 @cache
@@ -38,6 +43,11 @@ def role_of(name_words: tuple[str, ...]) -> str:
 def is_in_hundredths(name_words: tuple[str, ...]) -> bool:
     """Whether the argument counts cents."""
     return not _hundredths().isdisjoint(name_words)
+
+
+def is_keyed(name_words: tuple[str, ...]) -> bool:
+    """Whether what such an argument maps from are values, not names of fields."""
+    return not _keyed().isdisjoint(name_words[-1:])
 
 
 def looks_like_year(value: str) -> bool:

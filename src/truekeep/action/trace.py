@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import islice
 
 from truekeep.action.arguments import Leaf
@@ -13,17 +12,19 @@ from truekeep.action.freshness import is_stale
 from truekeep.action.index import Hit, Source, ValueIndex
 from truekeep.action.kinds import answers, looks_like_year
 from truekeep.action.model import Evidence, Provenance
+from truekeep.action.pointing import was_pointed_at
 from truekeep.action.requests import tables
 from truekeep.action.segments import Segment
 from truekeep.action.settings import ActionSettings, Grant
 from truekeep.action.subject import Context, conflicts, is_about
 from truekeep.action.wanted import Wanted, words_of
-from truekeep.text.language import function_words, read_table
+from truekeep.text.language import function_words
 from truekeep.text.lexemes import lexeme
-from truekeep.text.salient import Kind
+from truekeep.text.salient import Kind, scan
 
 _MOST_CHECKED = 256
-_SENTENCE = re.compile(r"[.!?;\n]+")
+_SENTENCE = re.compile(r"[^.!?;\n]+\??")
+_WHOLE_SENTENCE = 3
 _UNITS = frozenset({"euro", "euros", "eur", "dollar", "dollars", "usd", "pounds", "k", "percent"})
 _UNTELLING_NAMES = frozenset({"is", "the", "use", "enable", "enabled", "flag", "do", "with", "should", "be", "to", "a"})
 
@@ -91,7 +92,7 @@ def _owner_said(want: Wanted, leaf: Leaf, call: Call) -> bool:
         told = (s for s in _choice_segments(want, owner) if not s.is_asked or s in call.focus)
         return any(_chooses(segment, want) for segment in told)
     if want.passage:
-        return _said_all(want.passage, owner)
+        return _said_all(want, call)
     hits = list(islice(_exact(want, owner), _MOST_CHECKED))
     usable = [h for h in hits if not h.segment.is_negated and not h.segment.is_history and _fits(want, h, call)]
     if any(hit.segment in call.focus for hit in usable):
@@ -134,16 +135,48 @@ def _focus_answers(want: Wanted, call: Call) -> bool:
 
 
 def _exact(want: Wanted, index: ValueIndex) -> Iterator[Hit]:
+    for hit in _anywhere(want, index):
+        if want.verbatim in index.sources[hit.segment.source].text:
+            yield hit
+
+
+def _anywhere(want: Wanted, index: ValueIndex) -> Iterator[Hit]:
     for key in want.keys:
         yield from index.find(key)
     for segment in index.phrase(want.words):
         yield Hit(segment)
 
 
-def _said_all(passage: str, owner: ValueIndex) -> bool:
-    """Whether every sentence of a longer text was said by the owner in just these words."""
-    rows = [words_of(part) for part in _SENTENCE.split(passage)]
-    return all(next(owner.phrase(row), None) is not None for row in rows if row)
+def _said_all(want: Wanted, call: Call) -> bool:
+    """Whether every sentence of a longer text was said by the owner in just these words, and meant so.
+
+    A few words prove nothing out of their place: line by line anything could be put together from what somebody said.
+    They have to follow a whole sentence of the text in the same message.
+    """
+    owner = call.evidence.owner
+    if want.verbatim and not any(want.verbatim in source.text for source in owner.sources.values()):
+        return False
+    told: set[tuple[str, int]] = set()
+    for part in sorted(_SENTENCE.findall(want.passage), key=_is_scrap):
+        row = words_of(part)
+        places = {(s.source, s.number) for s in islice(owner.phrase(row), _MOST_CHECKED) if _is_meant(s, part, call)}
+        if _is_scrap(part):
+            places &= {(source, number + step) for source, number in told for step in (-1, 0, 1)}
+        if row and not places:
+            return False
+        told |= places
+    return True
+
+
+def _is_scrap(sentence: str) -> bool:
+    return len(words_of(sentence)) < _WHOLE_SENTENCE
+
+
+def _is_meant(segment: Segment, sentence: str, call: Call) -> bool:
+    """Whether a sentence says what the owner said: no denial or question became a statement."""
+    if segment.is_asked and segment not in call.focus and not sentence.endswith("?"):
+        return False
+    return not segment.is_negated or any(value.kind is Kind.NEGATION for value in scan(sentence).values)
 
 
 def _remembered(want: Wanted, leaf: Leaf, call: Call) -> Found:
@@ -228,7 +261,8 @@ def _heard_segments(want: Wanted, leaf: Leaf, call: Call, index: ValueIndex) -> 
                 yield hit.segment
     if want.words and not want.passage:
         segments = islice(index.phrase(want.words), _MOST_CHECKED)
-        yield from (segment for segment in segments if _is_related(segment, leaf, call))
+        is_command = want.is_run and len(want.words) > 1
+        yield from (segment for segment in segments if is_command or _is_related(segment, leaf, call))
     if want.passage:
         yield from index.copies(want.passage)
 
@@ -269,26 +303,8 @@ def _told(leaf: Leaf, call: Call) -> tuple[frozenset[str], frozenset[str]]:
     return call.told[leaf.path]
 
 
-@cache
-def _pointing() -> dict[str, frozenset[str]]:
-    return {channel: frozenset(words) for channel, words in read_table("actions", "pointing.toml").items()}
-
-
 def _points_at(source: Source, call: Call) -> bool:
-    """Whether the owner pointed at what came in there: by its kind, its site or its sender."""
     key = (source.channel, source.principal)
     if key not in call.pointed:
-        call.pointed[key] = _was_pointed_at(source, call.evidence.owner)
+        call.pointed[key] = was_pointed_at(source, call.evidence.owner)
     return call.pointed[key]
-
-
-def _was_pointed_at(source: Source, owner: ValueIndex) -> bool:
-    if source.channel == "paste":
-        return True
-    nouns = _pointing().get(source.channel, frozenset({source.channel}))
-    if any(f"word:{noun}" in owner for noun in nouns):
-        return True
-    if not source.principal:
-        return False
-    label = source.principal.partition(".")[0]
-    return f"host:{source.principal}" in owner or (len(label) > 3 and f"word:{label}" in owner)

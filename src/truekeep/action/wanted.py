@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from urllib.parse import unquote
 
 from truekeep.action.arguments import Leaf
+from truekeep.action.chosen import is_run_by_name
 from truekeep.action.keys import host, joined, value_keys
 from truekeep.action.kinds import ADDRESSES, TELLING, is_in_hundredths, role_of
 from truekeep.text import folded, views
@@ -17,10 +18,13 @@ from truekeep.text.salient.numbers import canonical
 
 _WORD = re.compile(r"[^\W_]+")
 _LEGAL_FORMS = frozenset({"ltd", "inc", "gmbh", "llc", "corp", "plc", "ag", "sa", "co", "as", "sro", "spa", "bv", "kg"})
+_WORDY = frozenset({Kind.NAME, Kind.NEGATION, Kind.QUOTED})
 _LONG_TEXT = 6
 _SHORTEST_LOOSE = 5
 _SHORTEST_PART = 6
 _MOST_RUNS = 16
+# Signs that nobody says in passing and that a tool may act on: all of them, elsewhere, from there, instead.
+_ACTING = re.compile(r"[*~$|<>\\`]|\.\.|^\s*[-+/]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{8,}|%[0-9A-Fa-f]{2}|&#|\\[ux]|[^\x00-\x7f]")
 
 
@@ -39,6 +43,10 @@ class Wanted:
     choice: bool | None = None
     """A boolean: which way the argument's name is affirmed."""
     is_choice: bool = False
+    verbatim: str = ""
+    """What has to stand just so where it comes from, sign by sign."""
+    is_run: bool = False
+    """Whether the text is run as it stands."""
 
 
 def wanted(leaf: Leaf) -> tuple[Wanted, ...]:
@@ -48,9 +56,27 @@ def wanted(leaf: Leaf) -> tuple[Wanted, ...]:
     if value is None or isinstance(value, bool):
         return (Wanted(role, words=leaf.name_words, choice=bool(value), is_choice=True),)
     if isinstance(value, str):
-        return _from_text(value, leaf, role) if value.strip() else (_nothing(leaf, role),)
+        return _exactly(value, leaf, _from_text(value, leaf, role)) if value.strip() else (_nothing(leaf, role),)
     number = Decimal(str(value))
     return (_number(canonical(number / 100 if is_in_hundredths(leaf.name_words) else number), role),)
+
+
+def _exactly(text: str, leaf: Leaf, wants: tuple[Wanted, ...]) -> tuple[Wanted, ...]:
+    """Words alone do not make a command, a pattern or a path: ``rm build`` is not ``rm * build``."""
+    is_run = is_run_by_name(leaf)
+    if not is_run and not _acts(text):
+        return wants
+    return (replace(wants[0], verbatim=text.strip(), is_run=is_run), *wants[1:])
+
+
+def _acts(text: str) -> bool:
+    """Whether a text has signs that a tool may act on; the dollar sign of an amount is none."""
+    scanned = scan(text)
+    left = list(scanned.view.text)
+    for value in scanned.values:
+        if value.kind not in _WORDY:
+            left[slice(*value.span)] = "x" * (value.span[1] - value.span[0])
+    return _ACTING.search("".join(left)) is not None
 
 
 def _nothing(leaf: Leaf, role: str) -> Wanted:
@@ -73,7 +99,7 @@ def _from_text(text: str, leaf: Leaf, role: str) -> tuple[Wanted, ...]:
     plain = unquote(text) if "%" in text else text
     words = words_of(plain)
     scanned = scan(plain)
-    values = [v for v in scanned.values if v.kind not in (Kind.NAME, Kind.NEGATION, Kind.QUOTED)]
+    values = [v for v in scanned.values if v.kind not in _WORDY]
     whole = "".join(_WORD.findall(scanned.view.text)).casefold()
     if len(values) == 1 and _covers(values[0], scanned.view.text):
         return (_value(values[0], leaf, role, scanned.view.text),)
