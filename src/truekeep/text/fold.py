@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 
 from truekeep.text.lexicon import confusables
 from truekeep.text.view import Edit, View, excerpt, rewrite
@@ -41,6 +41,7 @@ _NAMED = re.compile(
 _MARKS = re.compile(rf"[{_MARK}]+")
 _LONGEST_CLUSTER = 4
 _LONGEST_EXPANSION = 4
+_MOST_LEARNT = 20_000
 
 
 def strip_marks(text: str) -> str:
@@ -64,7 +65,7 @@ def _limited_marks(text: str) -> str:
 _TOWER = re.compile(rf"([{_MARK}]{{{_LONGEST_CLUSTER}}})[{_MARK}]+")
 
 
-@cache
+@lru_cache(maxsize=16_384)
 def _fold_cluster(cluster: str) -> str:
     """What one visible character reads as, before words are looked at."""
     composed = unicodedata.normalize("NFKC", cluster[:_LONGEST_CLUSTER])
@@ -113,10 +114,12 @@ def _edits(text: str, clusters: re.Pattern[str] = _CLUSTER) -> Iterator[Edit]:
 
 
 class _Letters(dict[int, str]):
-    """A translation table that learns each character when it first meets it."""
+    """A translation table that learns each character when it first meets it, up to as many as texts really have."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = plain = _fold_cluster(chr(code))
+        plain = _fold_cluster(chr(code))
+        if len(self) < _MOST_LEARNT:
+            self[code] = plain
         return plain
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cache
+from functools import cache, lru_cache
 
 from truekeep.text.language import Language, language
 
@@ -54,9 +54,12 @@ def _decimals(*texts: str) -> tuple[Decimal, ...]:
         return ()
 
 
-@cache
 def word_value(word: str, name: str) -> tuple[int, ...] | None:
     """The number words inside one written word: ("fünf", "und", "zwanzig") as 5, 20; None if it is none."""
+    return (_known_value if len(word) <= _LONGEST_KNOWN else _word_value)(word, name)
+
+
+def _word_value(word: str, name: str) -> tuple[int, ...] | None:
     tables = language(name)
     word = _JOINED.sub("quatrevingt", word)
     if word in tables.numbers:
@@ -66,6 +69,10 @@ def word_value(word: str, name: str) -> tuple[int, ...] | None:
         values = [word_value(part, name) for part in parts if part not in tables.joiners]
         return None if None in values or not values else tuple(v for value in values if value for v in value)
     return _unglued(word, tables) if tables.glued else None
+
+
+_LONGEST_KNOWN = 32
+_known_value = lru_cache(maxsize=16_384)(_word_value)
 
 
 def _unglued(word: str, tables: Language) -> tuple[int, ...] | None:

@@ -21,6 +21,8 @@ _SPELLINGS = dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"') | 
 _SPELLINGS |= {"\u2212": "-"} | {chr(code): "" for code in range(0xFE00, 0xFE10)}
 _BY_CATEGORY = {"Cf": "", "Cc": "", "Pd": "-", "Zs": " "}
 _SPELT: dict[str, str] = {}
+_MOST_LEARNT = 20_000
+"""Characters whose spelling is remembered: more than honest texts have, and no more than memory bears."""
 
 
 def plain(text: str) -> View:
@@ -46,7 +48,7 @@ def _spelling(cluster: str) -> str:
     known = _SPELT.get(cluster)
     if known is None:
         known = _spell(cluster)
-        if len(cluster) == 1:
+        if len(cluster) == 1 and len(_SPELT) < _MOST_LEARNT:
             _SPELT[cluster] = known
     return known
 

@@ -1,0 +1,57 @@
+"""What is remembered of texts that anybody can send does not grow without end."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+
+import truekeep
+from truekeep.text.fold import _LETTER_TABLE, _fold_cluster, fold
+from truekeep.text.salient.numbers import _known_value, word_value
+from truekeep.text.salient.plain import _SPELT, plain
+from truekeep.text.view import View
+
+CLOSED = {
+    "_alphabet", "_answered", "_case_classes", "_grammar", "_joint", "_pieces", "_separators", "_sources",
+    "_value_words", "grammar", "language", "learned", "preset", "property_set", "words",
+}  # fmt: skip
+"""Caches without a bound whose questions come from the package's own tables, the operator's files or the code."""
+
+
+def _unbounded() -> Iterator[str]:
+    for found in pkgutil.walk_packages(truekeep.__path__, "truekeep."):
+        if found.name.endswith("__main__") or ".workers." in found.name or found.name.startswith("truekeep.redteam"):
+            continue
+        module = importlib.import_module(found.name)
+        own = [value for value in vars(module).values() if getattr(value, "__module__", "") == found.name]
+        caches = [value for value in own if isinstance(value, functools._lru_cache_wrapper)]
+        endless = [cache for cache in caches if cache.cache_parameters()["maxsize"] is None]
+        yield from (cache.__name__ for cache in endless if inspect.signature(cache).parameters)
+
+
+def test_no_cache_without_a_bound_is_asked_with_a_text() -> None:
+    assert set(_unbounded()) == CLOSED
+
+
+def test_stacked_marks_and_rare_characters_are_not_all_remembered() -> None:
+    for first in range(0x300, 0x370):
+        text = "".join(
+            "a" + chr(first) + chr(second) + chr(third) for second in range(0x300, 0x370) for third in (0x301, 0x302)
+        )
+        fold(View("raw", text))
+        plain(text)
+    everything = "".join(chr(code) for code in range(0x3400, 0x2FA1F) if not 0xD800 <= code <= 0xDFFF)
+    fold(View("raw", everything))
+    plain(everything)
+    assert _fold_cluster.cache_info().currsize <= 16_384
+    assert len(_LETTER_TABLE) <= 20_000
+    assert len(_SPELT) <= 20_000
+
+
+def test_long_words_are_read_for_numbers_and_not_remembered() -> None:
+    before = _known_value.cache_info().currsize
+    assert word_value("zwanzig" * 1_000, "de") == (20,) * 1_000
+    assert _known_value.cache_info().currsize == before
