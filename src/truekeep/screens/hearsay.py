@@ -32,8 +32,7 @@ _SHARE_OF_SMALL_WORDS = 0.12
 _LATIN_ENDS = "\u0250"
 # A piece of a hash or a UUID: in six letters and digits nothing can be said, so it is no word of a language.
 _CODE = re.compile(r"(?<![^\W_])(?=[a-f]*+\d)[a-f\d]++(?![^\W_])", re.ASCII | re.IGNORECASE)
-_SESSION = "origin.session"
-"""The host's own name for a conversation, often random letters: read for orders like all else, but in no language."""
+_SESSION, _METADATA = "origin.session", "metadata"
 # Turkish is read, but there is no table of its small words.
 _TURKISH = re.compile("[\u011e\u011f\u0130\u0131\u015e\u015f]")
 _TOLD = frozenset({"must", "secret", "skip"})
@@ -44,6 +43,12 @@ _REASONS = {
     "raw_page": "was merely read and is a piece of a page or a task, not a statement",
     "unread_language": "was merely read and is in a language that the screens cannot read",
 }
+
+
+def _is_prose(field: str, text: str) -> bool:
+    """Names, addresses and paths are in no language; a field that is made for them has to have a sentence's spaces."""
+    is_beside = field == _SESSION or field.startswith(_METADATA)
+    return not is_beside or not text.isascii() or text.count(" ") >= _FEWEST_WORDS - 1
 
 
 def _is_unread(text: str) -> bool:
@@ -88,7 +93,7 @@ def hearsay(screened: Screened) -> list[Finding]:
         return []
     findings = []
     for field, text in screened.fields.items():
-        if field != _SESSION and _is_unread(text):
+        if _is_prose(field, text) and _is_unread(text):
             findings.append(_finding("unread_language", field, text))
         elif _PAGE.search(text):
             findings.append(_finding("raw_page", field, text))

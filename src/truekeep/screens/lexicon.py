@@ -172,8 +172,17 @@ def _part_hits(text: str) -> Iterator[Hit]:
         for entry, language, category in parts[key]:
             place = text.find(entry)
             while place >= 0:
-                yield Hit(language, category, -1, -1, place, place + len(entry))
+                if not _cuts_a_word(text, place, place + len(entry)):
+                    yield Hit(language, category, -1, -1, place, place + len(entry))
                 place = text.find(entry, place + 1)
+
+
+def _cuts_a_word(text: str, start: int, end: int) -> bool:
+    """Whether a Latin entry is a piece of a Latin word: Chinese names the "AI" without spaces, "mail" does not."""
+    return any(
+        outside.isascii() and inside.isascii() and outside.isalnum() and inside.isalnum()
+        for outside, inside in ((text[max(0, start - 1) : start], text[start]), (text[end : end + 1], text[end - 1]))
+    )
 
 
 def languages_on_disk() -> set[str]:
