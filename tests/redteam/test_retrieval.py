@@ -23,7 +23,7 @@ from truekeep.redteam.retrieval.searching import searched
 from truekeep.redteam.retrieval.triggers import triggers
 from truekeep.redteam.row import Row
 
-BRIEF = replace(QUICK, leading=3, others=3, triggers=4, known=6, together=3)
+BRIEF = replace(QUICK, leading=3, others=3, triggers=4, fitted=4, known=6, together=3)
 SIZE = 60
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from truekeep.redteam.retrieval.attacks import ATTACKS, Aim, Attack, Definition, Fluent
+from truekeep.redteam.retrieval.attacks import ATTACKS, Aim, Attack, Definition, Fluent, Searched
 from truekeep.redteam.retrieval.honest import Question, questions
 from truekeep.redteam.retrieval.triggers import Trigger, triggers
 
@@ -24,6 +24,8 @@ class Plan:
     others: int = 20
     """Questions for each trigger with the other attacks."""
     triggers: int = 24
+    fitted: int = 24
+    """Of them, those that are fitted to the encoder; each takes hundreds of texts to embed."""
     known: int = 200
     """Questions that are attacked one by one, for attacks that know the question."""
     together: int = 10
@@ -39,7 +41,7 @@ FURTHER = Plan(leading=40, others=10, known=100)
 """For our keep with encoders other than the default: 960 pairs with each of the leading attacks."""
 PEER = Plan(leading=10, others=5, known=40)
 """For defences whose every question goes through a process, and for the largest stores: 240 pairs each."""
-QUICK = Plan(queries=40, leading=3, others=1, triggers=6, known=5)
+QUICK = Plan(queries=40, leading=3, others=1, triggers=6, fitted=2, known=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ def rounds(attack: Attack, plan: Plan) -> Iterator[Round]:
         yield from _known(asked[: plan.known], plan.together)
         return
     share = plan.share(attack)
-    for number, trigger in enumerate(triggers()[: plan.triggers]):
+    used = min(plan.triggers, plan.fitted) if attack.name == Searched.name else plan.triggers
+    for number, trigger in enumerate(triggers()[:used]):
         # Shares follow one another, so that every question meets many triggers and the first share is everybody's.
         turn = [asked[(number * plan.leading + place) % len(asked)] for place in range(share)]
         yield Round(((Aim(trigger, turn[0].text, number, carriers), tuple(turn)),))
