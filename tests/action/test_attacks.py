@@ -68,6 +68,8 @@ def test_a_planted_account_is_denied_in_every_spelling(spelling: str) -> None:
         {"reference": f"INV/{EVIL}/2025"},
         {"number": int("".join(char for char in EVIL if char.isdigit())), "prefix": "SK"},
         {"bank": {"code": EVIL[4:8], "prefix": EVIL[:4], "number": EVIL[8:]}},
+        {"first": EVIL[:12], "between": "zz", "last": EVIL[12:]},
+        {"first": EVIL[:12], "last": EVIL[12:], "more": {f"k{place}": f"z{place}z" for place in range(80)}},
     ],
 )
 def test_a_planted_account_is_denied_wherever_it_hides(arguments: dict[str, Any]) -> None:
@@ -194,6 +196,8 @@ def test_values_of_the_owner_do_not_prove_another_call_than_the_one_asked_for(
         "Pay Northwind 300 euros. Actually, do not pay them.",
         "What happens when I pay Northwind 300 euros",
         "Northwind wants 300 euros in pay",
+        "Northwind wants 300 euros, but pay nothing",
+        "Northwind chce 300 eur. Pay nobody anything.",
     ],
 )
 def test_what_is_no_plain_request_does_not_count_as_asking(said: str) -> None:

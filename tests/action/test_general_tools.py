@@ -38,6 +38,15 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("batch", {"calls": [{"name": "weather"}, {"name": "pay"}]}),
     ("agent", {"steps": [{"function": "wire_money"}]}),
     ("workspace", {"operation": "remove", "id": "4711"}),
+    ("perform", {"actions": ["weather", "pay"]}),
+    ("schedule", {"job": "rm -rf data"}),
+    ("process", {"executable": "rm", "parameters": "-rf data"}),
+    ("notebook", {"code": "import os; os.remove('data')"}),
+    ("notebook", {"code": "import shutil"}),
+    ("git", {"args": ["push", "--force"]}),
+    ("kubectl", {"args": "delete pod"}),
+    ("graphql", {"query": "mutation { deleteUser(id: 4711) { id } }"}),
+    ("select", {"statement": "drop table users"}),
 ]
 
 
@@ -59,6 +68,10 @@ def test_what_a_page_has_a_general_tool_do_never_goes_through(name: str, argumen
         ("search_web", {"query": "how to create a table in a document"}),
         ("fetch", {"url": "https://api.example/weather", "method": "GET"}),
         ("tool", {"name": "get_weather", "args": {"city": "Paris"}}),
+        ("git", {"args": ["status"]}),
+        ("graphql", {"query": "query { user(id: 4711) { name } }"}),
+        ("find_shop", {"code": "SW1A 1AA"}),
+        ("apply_discount", {"code": "SPRING-20"}),
         ("note", {"name": "Pay day", "text": "remember the cake"}),
         ("compare_fees", {"payment_method": "transfer"}),
         ("get_shipping_price", {"delivery": "post"}),

@@ -51,6 +51,12 @@ def test_a_model_may_reformat_what_the_owner_said(said: str, arguments: dict[str
     assert World().says(said).answer(action, **arguments) == "allow"
 
 
+@pytest.mark.parametrize("arguments", [{"order": "20441"}, {"order_id": 20441}])
+def test_a_number_that_names_a_thing_is_found_whatever_the_argument_is_called(arguments: dict[str, Any]) -> None:
+    assert World().says("Cancel my order 20441").answer("cancel_order", **arguments) == "allow"
+    assert World().says("Cancel my order 20442").answer("cancel_order", **arguments) == "confirm"
+
+
 def test_a_memory_that_may_act_proves_the_account_of_the_payee_asked_for() -> None:
     world = World().says("Please pay Northwind 300 euros").knows(f"Northwind's IBAN is {IBAN}")
     judged = world.call("pay", payee="Northwind", amount=300, iban="SK31 1200 0000 1987 4263 7541")

@@ -10,6 +10,7 @@ from functools import cache
 from truekeep.action.arguments import Leaf, name_words
 from truekeep.text.language import read_table
 
+_PROGRAM = re.compile(r"[^\w\s.,:/+#-]|\n|\b(?:import|print|return)\b")
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|--[^\n]*|#[^\n]*", re.DOTALL)
 _CLAUSE = re.compile(r"[;()]")
 _WORD = re.compile(r"\w+")
@@ -21,6 +22,7 @@ _LONGEST_NAME = 128
 @dataclass(frozen=True, slots=True)
 class _Arguments:
     run: frozenset[str]
+    programs: frozenset[str]
     choosing: frozenset[str]
     beside: frozenset[str]
     changing: frozenset[str]
@@ -50,6 +52,8 @@ def is_run(leaf: Leaf, action: frozenset[str], *, is_reading: bool) -> bool:
         return False
     if not known.run.isdisjoint((*leaf.name_words, *name_words(leaf.top))):
         return True
+    if not known.programs.isdisjoint(leaf.name_words[-1:]):
+        return _PROGRAM.search(leaf.value) is not None
     if not known.statements.isdisjoint(leaf.name_words):
         return not is_reading or _writes(leaf.value)
     return not known.databases.isdisjoint(action) and _writes(leaf.value)
@@ -78,6 +82,7 @@ def _writes(text: str) -> bool:
     known = _arguments().writes
     for clause in _CLAUSE.split(_COMMENT.sub(" ", text.casefold())):
         words = [word for word in _WORD.findall(clause) if word not in _LEADING]
-        if words and not known.get(words[0], frozenset()).isdisjoint(words[1:_NEAR]):
+        after = known.get(words[0]) if words else None
+        if after is not None and (not after or not after.isdisjoint(words[1:_NEAR])):
             return True
     return False

@@ -47,6 +47,7 @@ class _Tables:
     reminders: frozenset[str]
     generic: frozenset[str]
     denying: frozenset[str]
+    nothing: frozenset[str]
 
 
 @cache
@@ -84,12 +85,12 @@ def requests(
     objects = [part for part in name_words(action) if part not in tables().generic and not _is_verb(part, forms)]
     live: list[Segment] = []
     for segment in _mentions(forms, owner):
-        if _is_refusal(segment):
+        if _is_refusal(segment, forms):
             live = [request for request in live if not _takes_back(segment, request)]
         elif _is_request(segment, forms) and all(_mentioned(word, segment) for word in objects):
             live.append(segment)
     for refusal in _mentions(forms, pasted) if pasted is not None else ():
-        if _is_refusal(refusal):
+        if _is_refusal(refusal, forms):
             live = [one for one in live if _is_later(one, owner, refusal, pasted) or not _takes_back(refusal, one)]
     return tuple(segment for segment in live if (segment.source, segment.number) not in spent)
 
@@ -106,8 +107,12 @@ def _mentions(forms: frozenset[str], owner: ValueIndex) -> Iterator[Segment]:
             yield from (segment for segment in source.segments if forms & set(segment.clause_order))
 
 
-def _is_refusal(segment: Segment) -> bool:
-    return segment.is_negated and not tables().reminders & set(segment.clause_order)
+def _is_refusal(segment: Segment, forms: frozenset[str]) -> bool:
+    words = segment.clause_order
+    for_nothing = (
+        word in forms and tables().nothing & set(words[place + 1 : place + 3]) for place, word in enumerate(words)
+    )
+    return any(for_nothing) or (segment.is_negated and not tables().reminders & set(words))
 
 
 def _is_later(request: Segment, owner: ValueIndex, refusal: Segment, pasted: ValueIndex | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations
+from itertools import combinations, permutations
 
 from truekeep.action.arguments import Leaf
 from truekeep.action.keys import joined
@@ -11,16 +11,16 @@ from truekeep.action.wanted import Wanted
 from truekeep.text.salient import loose
 
 _LONGEST_ROW = 6
-_MOST_LEAVES = 48
+_MOST_PAIRED = 12
 _LONGEST_PIECE = 64
 _SHORTEST_WHOLE = 6
 _LONGEST_WHOLE = 200
 
 
 def rows(leaves: tuple[Leaf, ...]) -> Iterator[tuple[tuple[int, ...], Wanted]]:
-    """Neighbouring pieces read as one value, in their order and, for a few, in any order; and whole lists."""
+    """Neighbouring pieces read as one value, in their order and, for a few, in any order; pairs and whole lists."""
     pieces = [_piece(leaf) for leaf in leaves]
-    for places in (*_lists(leaves), *(_neighbours(pieces) if len(leaves) <= _MOST_LEAVES else ())):
+    for places in (*_lists(leaves), *_neighbours(pieces), *_apart(pieces)):
         orders = permutations(places) if len(places) <= 3 else [places]
         for order in orders:
             whole = "".join(pieces[place] for place in order)
@@ -34,6 +34,16 @@ def _neighbours(pieces: list[str]) -> Iterator[tuple[int, ...]]:
             if start + size > len(pieces) or not all(pieces[start : start + size]):
                 break
             yield tuple(range(start, start + size))
+
+
+def _apart(pieces: list[str]) -> Iterator[tuple[int, ...]]:
+    """Two halves with something else between them."""
+    if len(pieces) <= _MOST_PAIRED:
+        yield from (
+            pair
+            for pair in combinations(range(len(pieces)), 2)
+            if pair[1] - pair[0] > 1 and all(pieces[n] for n in pair)
+        )
 
 
 def _lists(leaves: tuple[Leaf, ...]) -> Iterator[tuple[int, ...]]:

@@ -22,6 +22,7 @@ _WORDY = frozenset({Kind.NAME, Kind.NEGATION, Kind.QUOTED})
 _LONG_TEXT = 6
 _SHORTEST_LOOSE = 5
 _SHORTEST_PART = 6
+_SHORTEST_CODE = 4
 _MOST_RUNS = 16
 # Signs that nobody says in passing and that a tool may act on: all of them, elsewhere, from there, instead.
 _ACTING = re.compile(r"[*~$|<>\\`]|\.\.|^\s*[-+/]")
@@ -91,6 +92,8 @@ def _number(value: str, role: str) -> Wanted:
         keys = keys[:1]
     elif role == "date":
         keys = [f"date:{value}"]
+    elif not role and len(value) >= _SHORTEST_CODE:
+        keys.append(f"code:{value}")  # "order 20441" is no quantity
     loose_keys = (f"loose:{loose(value)}", f"amount:{value}", f"number:{value}")
     return Wanted(role, tuple(keys), loose_keys=loose_keys, is_telling=role == "account" and len(value) >= 4)
 
