@@ -96,9 +96,17 @@ def _entry(line: str, number: int) -> dict[str, Any] | None:
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
-        raise InvalidRequest(f"Line {number} is not JSON.", code="line_not_json") from None
+        raise InvalidRequest(
+            f"Line {number} is not JSON.",
+            code="line_not_json",
+            hint='A line is a JSON object with "text", or plain text.',
+        ) from None
     if "standing_was" in entry or entry.get("truekeep") == "salvage" or entry.get("type") == "summary":
         return _salvaged(entry)
+    if not isinstance(entry.get("text"), str):
+        raise InvalidRequest(
+            f'Line {number} has no "text".', code="line_without_text", hint='"text" has to be a string.'
+        )
     # Standing, dates and ids of another store prove nothing here.
     return {name: value for name, value in entry.items() if name in _FIELDS}
 

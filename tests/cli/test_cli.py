@@ -144,7 +144,7 @@ def test_an_internal_error_is_exit_code_three_without_a_traceback(run: Run, monk
         raise ZeroDivisionError
 
     monkeypatch.setattr(Keep, "open", broken)
-    answer = run("list")
+    answer = run("remember", "I prefer dark mode.")
     assert answer.code == 3
     assert "Traceback" not in answer.err
 

@@ -62,6 +62,7 @@ def test_rewinding_goes_to_an_event(run: Run, planted: str) -> None:
 
 
 def test_a_run_that_never_acted_cannot_be_blamed(run: Run) -> None:
+    run("remember", "I like tea.")
     assert run("blame", "run-1").code == 2
     assert run("revoke", *WHY).code == 2
     assert "Nothing was ever taken back." in run("incidents").out

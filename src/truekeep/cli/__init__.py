@@ -65,6 +65,17 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(f"truekeep.cli.{module}"), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was called; of a name that is none, say which one is nearest."""
+        if args and args[0] not in _COMMANDS and not ctx.resilient_parsing:
+            from difflib import get_close_matches  # noqa: PLC0415 - only when something was mistyped
+
+            near = get_close_matches(args[0], _COMMANDS, n=1)
+            ctx.fail("There is no such command." + (f" Did you mean '{near[0]}'?" if near else ""))
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table above."""
         with formatter.section("Commands"):

@@ -34,7 +34,7 @@ def check(
 
     Exit code 0: allowed. 1: to be confirmed, or denied.
     """
-    with open_keep(keep_name, home) as keep:
+    with open_keep(keep_name, home, new=True) as keep:
         answer = keep.check_action(session, name, _object(arguments), run=run)
     if output == "json":
         print_json(answer.as_dict())

@@ -46,7 +46,7 @@ def enrol(
 
     What it says stands as enrolled. It may act once a second, independent system says the same.
     """
-    with open_keep(keep_name, home) as keep:
+    with open_keep(keep_name, home, new=True) as keep:
         channel = keep.channels.enrol(name, by=by, reason=reason, capabilities=capabilities or None)
     if output == "json":
         print_json({"name": channel.name, "state": "enrolled", "capabilities": sorted(channel.capabilities)})

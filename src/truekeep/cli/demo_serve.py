@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -30,13 +31,14 @@ def _serve(home: str, port: int | None, output: str) -> None:
     from truekeep.cli.output import print_json  # noqa: PLC0415 - the service's parts load when they are asked for
     from truekeep.cli.serve import link_for  # noqa: PLC0415
     from truekeep.config import Paths, Settings  # noqa: PLC0415
-    from truekeep.serve.server import run  # noqa: PLC0415
+    from truekeep.serve.server import require_free, run  # noqa: PLC0415
     from truekeep.serve.settings import ServeSettings  # noqa: PLC0415
 
-    keep = _told(home)
     given: dict[str, Any] = {"port": port, "workers": 1}
     chosen = ServeSettings.load(Settings.load(Paths.resolve(home).config).serve, given)
     chosen.require_safe()
+    require_free(chosen)
+    keep = _told(home)
     address = f"http://{chosen.host}:{chosen.port}"
     link = link_for(chosen, home, address)
     if output == "json":
@@ -49,6 +51,11 @@ def _serve(home: str, port: int | None, output: str) -> None:
     run(chosen, home)
 
 
+def _progress(done: int, steps: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{done} of {steps}", err=True, nl=done == steps)
+
+
 def _told(home: str) -> str:
     from truekeep.config import Paths  # noqa: PLC0415 - loaded when the demo runs, not for --help
     from truekeep.demo import play, read_script  # noqa: PLC0415
@@ -57,5 +64,5 @@ def _told(home: str) -> str:
     script = read_script()
     if script.keep not in keep_names(Paths.resolve(home)):
         click.echo("Playing three weeks; this takes a few seconds.", err=True)
-        play(home, script=script)
+        play(home, script=script, progress=_progress)
     return script.keep

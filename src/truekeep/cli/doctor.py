@@ -16,7 +16,7 @@ import click
 from truekeep import __version__
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import common
-from truekeep.cli.output import console, print_json
+from truekeep.cli.output import console, print_json, print_styled
 from truekeep.config import Paths, Settings
 from truekeep.errors import StoreTampered, TruekeepError
 
@@ -35,6 +35,13 @@ class Check:
     value: str
     ok: bool = True
     hint: str = ""
+
+    @property
+    def mark(self) -> tuple[str, str]:
+        """What stands before it, and in which style: fine, fine with advice, or not."""
+        if not self.ok:
+            return "BAD ", "bold red"
+        return ("note", "yellow") if self.hint else ("ok  ", "green")
 
 
 @click.command()
@@ -137,10 +144,14 @@ def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[Check]:
 
 
 def _print(out: Console, checks: list[Check]) -> None:
+    from rich.table import Column, Table  # noqa: PLC0415 - not needed for --help and JSON
+    from rich.text import Text  # noqa: PLC0415
+
     width = max(len(check.name) for check in checks) + 2
     for check in checks:
-        out.print("ok  " if check.ok else "BAD ", style="green" if check.ok else "bold red", end="")
-        out.print(f"{check.name:{width}}", style="bold", end="")
-        out.print(check.value)
+        mark, style = check.mark
+        rows = Table.grid(Column(width=5), Column(width=width), Column(overflow="fold"))
+        rows.add_row(Text(mark, style=style), Text(check.name, style="bold"), Text(check.value))
+        out.print(rows)
         if check.hint:
-            out.print(f"    {check.hint}", style="yellow")
+            print_styled(out, (check.hint, "yellow"), indent=5)

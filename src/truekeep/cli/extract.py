@@ -28,7 +28,9 @@ _KEPT = timedelta(days=30)
 @click.option("--strategy", default="discrete", show_default=True, help="discrete, summary, preferences or custom.")
 @click.option("--mine", metavar="ROLE", help="I vouch that messages of this role are my own words.")
 @click.option("--speaker", help="What the person speaking is called.")
-@click.option("--date", type=click.DateTime(), help="When it was said, where the transcript does not say.")
+@click.option(
+    "--date", type=click.DateTime(), metavar="DATE", help="When it was said, where the transcript does not say."
+)
 @click.option("--session", help="The session it belongs to; by default one of its own.")
 @click.option("--max-summary-length", type=click.IntRange(50, 1000), help="For the strategy summary.")
 @click.option("--prompt", help="For the strategy custom: the name of an approved prompt.")
@@ -74,7 +76,7 @@ def extract(
     if dry_run and strategy != "custom":
         _print_found(_found(talk, strategy, options, model), output)
         return
-    with open_keep(keep_name, home) as keep:
+    with open_keep(keep_name, home, new=True) as keep:
         if dry_run:
             text = keep.prompts.usable(prompt or "").text
             _print_found(_found(talk, strategy, {**options, "custom_prompt": text}, model), output)

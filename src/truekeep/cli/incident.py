@@ -68,7 +68,7 @@ def blame(run: str, html: Path | None, keep_name: str, home: str | None, output:
 @click.option("--channel", help="Everything that came over a channel.")
 @click.option("--session", help="Everything written in a session.")
 @click.option("--prompt", help="Everything that a custom prompt extracted, by the prompt's hash.")
-@click.option("--since", type=click.DateTime(), help="Only what came since that moment (UTC).")
+@click.option("--since", type=click.DateTime(), metavar="DATE", help="Only what came since that moment (UTC).")
 @_yes
 @_by
 @_reason
@@ -95,7 +95,7 @@ def revoke(
 
 
 @click.command()
-@click.option("--to", "moment", type=click.DateTime(), help="The moment to go back to (UTC).")
+@click.option("--to", "moment", type=click.DateTime(), metavar="DATE", help="The moment to go back to (UTC).")
 @click.option("--event", type=click.IntRange(1), help="The audit event to go back to, instead of a moment.")
 @_yes
 @_by

@@ -51,7 +51,7 @@ def import_memories(
     lines = read_lines(file.read_text("utf-8"), Rules(via, signer, checked_mapping(mapping)))
     name = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     counts: Counter[str] = Counter()
-    with open_keep(keep_name, home, policy) as keep:
+    with open_keep(keep_name, home, policy, new=True) as keep:
         start = _resume(keep, name)
         parts = list(portions(lines, start, batch))
         batches = ((channel, entries, f"import:{name}:{end}") for end, channel, entries in parts)

@@ -33,7 +33,7 @@ def mcp(
     require_extra("serve", "mcp")
     from truekeep.serve.mcp import stdio  # noqa: PLC0415 - an extra, and heavy
 
-    keep = open_keep(keep_name, home, policy)
+    keep = open_keep(keep_name, home, policy, new=True)
     try:
         binding = stdio.bound(keep, channel=channel, session=session, member=member, ask=ask)
     except BaseException:

@@ -30,7 +30,7 @@ def remember(
 
     Exit code 0: stored. 1: held for review or rejected.
     """
-    with open_keep(keep_name, home, policy) as keep:
+    with open_keep(keep_name, home, policy, new=True) as keep:
         verdict = keep.remember(sys.stdin.read() if text == "-" else text, via=via, **fields)
     _answer(verdict, output)
 
@@ -44,8 +44,8 @@ def remember(
 @click.option("--kind", "kinds", multiple=True, help="Only of that kind: semantic or episodic.")
 @click.option("--topic", "topics", multiple=True, help="Only with that topic.")
 @click.option("--channel", "channels", multiple=True, help="Only what came over that channel.")
-@click.option("--since", type=click.DateTime(), help="Only what holds since that day (UTC).")
-@click.option("--until", type=click.DateTime(), help="Only what held before that day (UTC).")
+@click.option("--since", type=click.DateTime(), metavar="DATE", help="Only what holds since that day (UTC).")
+@click.option("--until", type=click.DateTime(), metavar="DATE", help="Only what held before that day (UTC).")
 @click.option("--explain", is_flag=True, help="Say why each hit is there.")
 @with_keep
 def recall(

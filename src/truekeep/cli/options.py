@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truekeep.errors import MissingExtra
+from truekeep.errors import MissingExtra, UnknownId
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
 
 Decorated = Callable[..., Any]
+_NAMED = 10
 
 
 def formatted(command: Decorated) -> Decorated:
@@ -52,8 +53,25 @@ def require_extra(extra: str, *modules: str) -> None:
         raise MissingExtra(extra)
 
 
-def open_keep(keep_name: str, home: str | None, policy: str | None = None) -> Keep:
-    """The keep that the options name."""
+def open_keep(keep_name: str, home: str | None, policy: str | None = None, *, new: bool = False) -> Keep:
+    """The keep that the options name. Only a command that writes makes one that is not there yet (``new``)."""
     from truekeep.keep import Keep  # noqa: PLC0415 - the library is heavier than the help text
 
+    if not new:
+        _require_keep(keep_name, home)
     return Keep.open(keep_name, home=home, policy=policy)
+
+
+def _require_keep(keep_name: str, home: str | None) -> None:
+    """Refuse a name that was mistyped: an empty keep in its place would look like lost memories, and verify."""
+    from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
+    from truekeep.origin import keep_name as checked  # noqa: PLC0415
+    from truekeep.stores.files import anchor_path, database_path, keep_names  # noqa: PLC0415
+
+    paths, name = Paths.resolve(home), checked(keep_name)
+    there = keep_names(paths)
+    if name in there or database_path(paths, name).exists() or anchor_path(paths, name).exists():
+        return
+    known = f"Keeps here: {', '.join(there[:_NAMED])}{', …' if len(there) > _NAMED else ''}." if there else ""
+    hint = f"{known} 'truekeep remember' makes a new one.".strip()
+    raise UnknownId("There is no keep of that name here.", code="unknown_keep", hint=hint)

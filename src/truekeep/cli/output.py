@@ -36,7 +36,7 @@ def print_styled(out: Console, *parts: tuple[str, str], indent: int = 0) -> None
     from rich.padding import Padding  # noqa: PLC0415 - not needed for --help and JSON
     from rich.text import Text  # noqa: PLC0415
 
-    out.print(Padding(Text.assemble(*parts), (0, 0, 0, indent)))
+    out.print(Padding(Text.assemble(*parts), (0, 0, 0, indent), expand=False))
 
 
 def print_verdict(verdict: Verdict) -> None:
@@ -57,14 +57,16 @@ def why(verdict: Verdict) -> str:
     return reason[:1].upper() + reason[1:]
 
 
-def table(*columns: str, wide: str) -> Table:
-    """A plain table in which the column ``wide`` takes the room that is left."""
+def table(*columns: str, wide: str, folding: Sequence[str] = ()) -> Table:
+    """A plain table in which the column ``wide`` takes the room that is left; it and ``folding`` ones may wrap."""
     from rich.table import Table  # noqa: PLC0415 - not needed for --help and JSON
 
     made = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         if column == wide:
             made.add_column(column, ratio=1, overflow="fold")
+        elif column in folding:
+            made.add_column(column, overflow="fold")
         else:
             made.add_column(column, no_wrap=True)
     return made

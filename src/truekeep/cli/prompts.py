@@ -46,7 +46,7 @@ def validate(file: TextIO, lenient: bool, home: str | None, output: str) -> None
 def add(name: str, file: TextIO, by: str, keep_name: str, home: str | None, output: str) -> None:
     """Propose the prompt in FILE as NAME. A dangerous one is refused now."""
     text = _prompt(file)
-    with open_keep(keep_name, home) as keep:
+    with open_keep(keep_name, home, new=True) as keep:
         version = keep.prompts.add(name, text, by=by)
     _show(version, "somebody else approves it with: truekeep prompts approve " + name, output)
 

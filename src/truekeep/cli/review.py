@@ -60,7 +60,7 @@ def show(item_id: str, reveal: bool, keep_name: str, home: str | None, output: s
 @click.argument("item_id")
 @_by
 @_reason
-@click.option("--until", type=click.DateTime(), help="Let it act only until that day (UTC).")
+@click.option("--until", type=click.DateTime(), metavar="DATE", help="Let it act only until that day (UTC).")
 @click.option("--inform-only", is_flag=True, help="Let it inform, never act.")
 @with_keep
 def approve(

@@ -45,9 +45,20 @@ def scan_options(command: Decorated) -> Decorated:
             help="How to print what was found.",
         ),
         click.option(
-            "--kind", type=click.Choice(_KINDS), default="memory_write", show_default=True, help="What the text is."
+            "--kind",
+            type=click.Choice(_KINDS),
+            metavar="KIND",
+            default="memory_write",
+            show_default=True,
+            help=f"What the text is: {', '.join(_KINDS)}.",
         ),
-        click.option("--lane", type=click.Choice(["enforce", "alert", "hunt"]), default="hunt", show_default=True),
+        click.option(
+            "--lane",
+            type=click.Choice(["enforce", "alert", "hunt"]),
+            default="hunt",
+            show_default=True,
+            help="Which rules: enforce takes stable ones, alert also those under test, hunt all.",
+        ),
         click.option(
             "--rules", "rule_paths", multiple=True, type=click.Path(exists=True), help="Use these rules instead."
         ),
@@ -69,6 +80,7 @@ def scan(
     from truekeep.rules import Event  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.rules.sarif import Scanned  # noqa: PLC0415
 
+    _require_files(files)
     engine = _engine(rule_paths, lane, home)
     found = []
     count = 0
@@ -98,6 +110,12 @@ def _engine(rule_paths: tuple[str, ...], lane: Any, home: str | None) -> Any:
     return Engine(loaded.rules, cache_dir=paths.cache / "rules", lane=lane)
 
 
+def _require_files(files: tuple[str, ...]) -> None:
+    """Loading the rules takes a moment; a mistyped name is told before that."""
+    if any(name != "-" and not Path(name).exists() for name in files):
+        raise InvalidRequest("There is no such file or directory.", hint="Use - for standard input.")
+
+
 def pieces(files: tuple[str, ...]) -> Iterator[Piece]:
     """Every text in ``files``, line by line for JSON lines."""
     for name in files:
@@ -105,8 +123,6 @@ def pieces(files: tuple[str, ...]) -> Iterator[Piece]:
             yield from _of_text("stdin", sys.stdin.buffer.read(MAX_BYTES + 1), lines=False)
             continue
         path = Path(name)
-        if not path.exists():
-            raise InvalidRequest("no such file or directory", hint="Use - for standard input.")
         for file in _walk(path) if path.is_dir() else (path,):
             with file.open("rb") as handle:
                 data = handle.read(MAX_BYTES + 1)

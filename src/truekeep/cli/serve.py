@@ -18,7 +18,7 @@ _NEEDED = ("fastapi", "uvicorn", "httptools", "jinja2", "jwt", "mcp")
 
 @click.command()
 @click.option("--host", help="The address to serve on. Default: 127.0.0.1, this machine only.")
-@click.option("--port", type=int, help="The port. Default: 8430.")
+@click.option("--port", type=click.IntRange(1, 65_535), help="The port. Default: 8430.")
 @click.option("--workers", type=click.IntRange(1, 64), help="How many processes. Default: 1.")
 @click.option("--tls-certificate", type=click.Path(dir_okay=False), help="A certificate chain in PEM form.")
 @click.option("--tls-key", type=click.Path(dir_okay=False), help="The certificate's private key.")
@@ -34,11 +34,12 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     from truekeep.cli.output import print_json  # noqa: PLC0415 - the service's parts load when they are asked for
 
     require_extra("serve", *_NEEDED)
-    from truekeep.serve.server import run  # noqa: PLC0415
+    from truekeep.serve.server import require_free, run  # noqa: PLC0415
     from truekeep.serve.settings import ServeSettings  # noqa: PLC0415
 
     chosen = ServeSettings.load(Settings.load(Paths.resolve(home).config).serve, options)
     chosen.require_safe()
+    require_free(chosen)
     scheme = "https" if chosen.tls_certificate else "http"
     address = f"{scheme}://{chosen.host}:{chosen.port}"
     link = link_for(chosen, home, address) if chosen.console else None

@@ -6,8 +6,9 @@ import click
 
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, table
-from truekeep.config import Paths
-from truekeep.types import utc_moment
+from truekeep.config import Paths, Settings
+from truekeep.fence import one_line
+from truekeep.types import MEMBER, utc_moment
 
 
 @click.group()
@@ -37,7 +38,9 @@ def add(
     """
     from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415 - the service's parts load when they are asked for
 
-    secret, token = Tokens(Paths.resolve(home).keys).add(keep_name, channel, capabilities, subject=subject, days=days)
+    paths = Paths.resolve(home)
+    secret, token = Tokens(paths.keys).add(keep_name, channel, capabilities, subject=subject, days=days)
+    _warn_of_unknown(token.channel, Settings.load(paths.config))
     if output == "json":
         print_json({"token": secret, **token.as_dict(now())})
         return
@@ -47,10 +50,22 @@ def add(
     out.print(f"id {token.id}, until {utc_moment(token.expires_at):%Y-%m-%d}", style="dim")
 
 
+def _warn_of_unknown(channel: str, settings: Settings) -> None:
+    """A keep may have enrolled it, or may do so later; a mistyped one would only be noticed at the first request."""
+    if channel not in settings.channels and not channel.startswith(("reviewer:", MEMBER)):
+        click.echo(
+            "note: The settings have no channel of that name. The token is refused until its keep has enrolled one:"
+            " truekeep channels enrol",
+            err=True,
+        )
+
+
 @tokens.command("list")
 @common
 def list_tokens(home: str | None, output: str) -> None:
     """List every token: what it is for and whether it still counts."""
+    from rich.text import Text  # noqa: PLC0415 - not needed for --help
+
     from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415
 
     moment = now()
@@ -58,10 +73,14 @@ def list_tokens(home: str | None, output: str) -> None:
     if output == "json":
         print_json(listed)
         return
-    listing = table("id", "state", "keep", "channel", "until", "subject", "may", wide="may")
+    if not listed:
+        console().print("There are no tokens yet; 'truekeep tokens add' makes one.", style="dim")
+        return
+    listing = table("id", "state", "keep", "channel", "until", "subject", "may", wide="may", folding=("subject",))
     for one in listed:
         may, until = ", ".join(one["capabilities"]), one["expires_at"][:10]
-        listing.add_row(one["id"], one["state"], one["keep"], one["channel"], until, one["subject"] or "-", may)
+        subject = Text(one_line(one["subject"]) or "-")
+        listing.add_row(one["id"], one["state"], one["keep"], one["channel"], until, subject, may)
     console().print(listing)
 
 

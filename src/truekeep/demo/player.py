@@ -40,14 +40,22 @@ class StoryClock:
         return self.now
 
 
-def play(home: str | Path, *, script: Script | None = None, now: datetime | None = None) -> Played:
-    """Fill a home with the story, so that its last day ends by ``now``."""
+def play(
+    home: str | Path,
+    *,
+    script: Script | None = None,
+    now: datetime | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Played:
+    """Fill a home with the story, so that its last day ends by ``now``; ``progress`` hears how many steps are done."""
     chosen = script or read_script()
     begins = chosen.begins((now or datetime.now(UTC)).astimezone(UTC))
     with ExitStack() as stack:
         player = _Player(home, chosen.keep, begins, stack)
-        for step in chosen.steps:
+        for done, step in enumerate(chosen.steps, 1):
             player.do(step)
+            if progress is not None:
+                progress(done, len(chosen.steps))
     return Played(chosen.keep, len(chosen.steps), player.surprises)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import resource
+import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from truekeep.errors import ConfigError
 from truekeep.serve.settings import ServeSettings
 
 _FACTORY = "truekeep.serve.app:from_environment"
@@ -55,6 +58,27 @@ class PatientProtocol(HttpToolsProtocol):
     def _give_up(self) -> None:
         if not self.transport.is_closing():
             self.transport.close()
+
+
+def require_free(settings: ServeSettings) -> None:
+    """Whether the address can be had, asked before anybody is told that it is served there."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"Something else listens on port {settings.port}.",
+                code="port_in_use",
+                hint="Stop it, or choose another port with --port.",
+            ) from None
+        raise ConfigError(
+            "The address cannot be served on.",
+            code="address_unusable",
+            hint="Give an address of this machine with --host, and a port above 1023 unless you are root.",
+        ) from None
 
 
 def run(settings: ServeSettings, home: str | Path | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from truekeep.errors import ConfigError
 
 PREFIX = "TRUEKEEP_SERVE_"
+_LAST_PORT = 65_535
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -88,6 +89,12 @@ class ServeSettings:
         """Off this machine, refuse to serve in the open unless the operator says so in so many words."""
         if bool(self.tls_certificate) != bool(self.tls_key):
             raise ConfigError("TLS takes both a certificate and a key.", code="tls_incomplete")
+        if not all(os.access(path, os.R_OK) for path in (self.tls_certificate, self.tls_key) if path):
+            raise ConfigError(
+                "The certificate or its key cannot be read.",
+                code="tls_unreadable",
+                hint="Look at the paths of tls_certificate and tls_key, and at who may read the files.",
+            )
         if self.is_loopback:
             return
         if self.unsafe_no_auth:
@@ -116,6 +123,8 @@ def _typed(name: str, value: Any) -> Any:
         typed = _SWITCH[str(value).casefold()] if kind is bool else kind(value)
     except (TypeError, ValueError, KeyError):
         raise ConfigError(f"The setting serve.{name} must be a {kind.__name__}.") from None
+    if name == "port" and not 0 <= typed <= _LAST_PORT:
+        raise ConfigError(f"The setting serve.port must be at most {_LAST_PORT}.")
     if kind in (int, float) and not 0 <= typed < float("inf"):
         raise ConfigError(f"The setting serve.{name} must be a finite number, zero or more.")
     return typed

@@ -1,0 +1,118 @@
+"""The likeliest mistakes on the command line: each is told at once, in a line, with what to do about it."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+READING = (
+    "list",
+    "recall x",
+    "snapshot",
+    "review list",
+    "audit verify",
+    "audit events",
+    "channels list",
+    "incidents",
+    "export",
+    "reindex",
+    "forget mem_x --yes",
+)
+
+
+def test_a_mistyped_keep_is_refused_and_not_made(run: Run, home: Path) -> None:
+    run("remember", "I prefer dark mode.", "--keep", "alice")
+    for reading in READING:
+        answer = run(*reading.split(), "--keep", "alcie")
+        assert (answer.code, answer.out) == (2, ""), reading
+        assert "no keep of that name" in answer.err
+        assert "alice" in answer.err
+        assert "alcie" not in answer.err
+    assert [file for file in home.rglob("*") if "alcie" in file.name] == []
+
+
+def test_a_keep_whose_database_was_deleted_is_not_taken_for_one_that_never_was(run: Run, home: Path) -> None:
+    run("remember", "I prefer dark mode.")
+    for file in (home / "data").glob("default.db*"):
+        file.unlink()
+    answer = run("audit", "verify")
+    assert answer.code == 1
+    assert "ALTERED" in answer.out
+
+
+def test_a_mistyped_command_names_the_nearest(run: Run) -> None:
+    assert "Did you mean 'remember'?" in run("remembr", "x").err
+    assert "Did you mean" not in run("zzzz").err
+
+
+def test_a_file_that_is_not_there_is_told_before_the_rules_are_loaded(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("truekeep.cli.scan._engine", None)
+    answer = run("scan", "nowhere.txt")
+    assert answer.code == 2
+    assert "no such file" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [('{"text": "x"', "Line 2 is not JSON"), ('{"txt": "x"}', 'Line 2 has no "text"')]
+)
+def test_a_bad_line_of_an_import_is_named_and_nothing_is_stored(run: Run, tmp_path: Path, line: str, told: str) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_text(f'{{"text": "I prefer dark mode."}}\n{line}\n')
+    answer = run("import", str(file), "--via", "user")
+    assert answer.code == 2
+    assert told in answer.err
+    assert "hint" in answer.err
+    assert run("list").code == 2
+
+
+def test_a_port_in_use_is_told_before_anybody_is_given_a_link(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in (("serve",), ("demo", "--serve")):
+            answer = run(*command, "--port", port)
+            assert (answer.code, answer.out) == (2, "")
+            assert port in answer.err
+            assert "http" not in answer.err
+            assert "Playing" not in answer.err
+
+
+def test_a_port_that_cannot_be_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("serve", "--port", "99999").code == 2
+    monkeypatch.setenv("TRUEKEEP_SERVE_PORT", "99999")
+    assert "serve.port" in run("serve").err
+
+
+def test_a_certificate_that_cannot_be_read_is_told(run: Run, tmp_path: Path) -> None:
+    answer = run("serve", "--tls-certificate", str(tmp_path / "a.pem"), "--tls-key", str(tmp_path / "b.pem"))
+    assert answer.code == 2
+    assert "cannot be read" in answer.err
+    assert "http" not in answer.err
+
+
+def test_a_token_for_a_channel_that_the_settings_do_not_have_says_what_is_missing(run: Run) -> None:
+    token = ("tokens", "add", "--keep", "alice", "--may", "read", "--channel")
+    assert "channels enrol" in run(*token, "nowhere").err
+    for channel in ("user", "reviewer:eva", "member:eva"):
+        assert run(*token, channel).err == ""
+
+
+def test_a_listing_of_tokens_shows_what_they_may_on_eighty_columns(run: Run) -> None:
+    assert "no tokens yet" in run("tokens", "list").out
+    may = [word for one in ("read", "write", "delete", "admin") for word in ("--may", one)]
+    run("tokens", "add", "--keep", "team-*", "--channel", "user", "--subject", "Somebody with quite a long name", *may)
+    listed = run("tokens", "list").out
+    assert all(word in listed for word in ("admin", "delete", "read", "write"))
+    assert max(len(line) for line in listed.splitlines()) <= 80
+
+
+def test_the_doctor_marks_advice_apart_from_what_is_fine(run: Run) -> None:
+    lines = run("doctor").out.splitlines()
+    advice = next(line for line in lines if "keys apart from data" in line)
+    assert advice.startswith("note")
+    assert max(len(line.rstrip()) for line in lines) <= 80
