@@ -60,6 +60,7 @@
   if (keySwitch) keySwitch.checked = !localStorage.getItem(KEYS_OFF);
 
   // After a decision the list is where the person was.
+  document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   const current = document.querySelector('[data-row][aria-current="true"]');
   if (current) current.scrollIntoView({ block: "nearest" });
 
