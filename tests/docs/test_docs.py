@@ -25,6 +25,12 @@ def pages_with(mark: str) -> list[Path]:
     return [page for page in PAGES if mark in page.read_text("utf-8")]
 
 
+@pytest.fixture(autouse=True)
+def _as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer has the default embedder, which finds more than keywords do."""
+    monkeypatch.delenv("TRUEKEEP_EMBEDDER")
+
+
 @pytest.mark.parametrize("page", pages_with(">>> "), ids=lambda page: page.name)
 def test_python_examples_run_and_print_what_they_show(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
