@@ -24,6 +24,15 @@ def test_its_python_runs(served: Served) -> None:
     ]
 
 
+def test_its_requests_are_answered(served: Served) -> None:
+    requests = re.findall(r"curl -s http://127\.0\.0\.1:8430(\S+) .*?-d '(.*?)'", GUIDE, re.DOTALL)
+    client = served.client()
+    answers = [client.post(path, content=body, headers={"Content-Type": "application/json"}) for path, body in requests]
+    stored, found = (answer.raise_for_status().json() for answer in answers)
+    assert stored["memories"][0]["status"] == "stored"
+    assert [hit["text"] for hit in found["hits"]] == ["I prefer dark mode"]
+
+
 def test_it_names_every_setting_and_capability() -> None:
     missing = [entry.name for entry in fields(ServeSettings) if f"`{entry.name}`" not in GUIDE]
     assert missing == []

@@ -36,6 +36,7 @@ from truekeep.serve.warmup import Warmup
 
 _log = logging.getLogger(LOGGER)
 _WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method", "Not with this method.")}
+_DESCRIBED = "GET /openapi.json describes every path and what it takes."
 
 
 def create_app(
@@ -112,7 +113,7 @@ def _answer_errors(app: FastAPI) -> None:
         wrong = [{"where": [str(part) for part in one["loc"]], "kind": one["type"]} for one in error.errors()[:20]]
         first = ".".join(wrong[0]["where"])[:200] if wrong else "the request"
         first = "".join(mark if mark.isprintable() else "?" for mark in first)
-        return problem(422, "invalid_body", f"The request is not valid at {first}.", errors=wrong)
+        return problem(422, "invalid_body", f"The request is not valid at {first}.", hint=_DESCRIBED, errors=wrong)
 
     @app.exception_handler(UnicodeEncodeError)
     async def not_text(_: Request, error: UnicodeEncodeError) -> Response:
@@ -122,7 +123,7 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:
         code, detail = _WORDS.get(error.status_code, ("invalid_request", "The request cannot be read."))
-        return problem(error.status_code, code, detail, headers=error.headers)
+        return problem(error.status_code, code, detail, hint=_DESCRIBED, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def unforeseen(_: Request, error: Exception) -> Response:
