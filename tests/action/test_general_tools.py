@@ -171,6 +171,8 @@ def test_everyday_names_stay_ordinary(name: str) -> None:
         ("Delete notes.txt", "delete_file", {"path": "notes.txt*"}),
         ("Delete notes.txt", "delete_file", {"path": "../notes.txt"}),
         ("Push main", "push", {"branch": "+main"}),
+        *(("Delete the draft", "delete_draft", {"id": f"{sign}draft"}) for sign in ("!", "^", "=", "\x00")),
+        *(("Delete the draft", "delete_draft", {"id": f"draft{sign}"}) for sign in ("%", "' --", "{}", "[a-z]")),
     ],
 )
 def test_signs_that_the_owner_did_not_give_are_not_the_owners(said: str, name: str, arguments: dict[str, Any]) -> None:

@@ -24,8 +24,8 @@ _SHORTEST_LOOSE = 5
 _SHORTEST_PART = 6
 _SHORTEST_CODE = 4
 _MOST_RUNS = 16
-# Signs that nobody says in passing and that a tool may act on: all of them, elsewhere, from there, instead.
-_ACTING = re.compile(r"[*~$|<>\\`]|\.\.|^\s*[-+/]")
+# Signs that nobody says in passing and that a tool may act on: all of them, none of them, elsewhere, from here on.
+_ACTING = re.compile(r"[*~$|<>\\`^=\[\]{}\x00-\x08]|%(?![0-9A-Fa-f]{2})|\.\.|--|^\s*[-+/!]")
 _ENCODED = re.compile(r"[A-Za-z0-9+/_=-]{8,}|%[0-9A-Fa-f]{2}|&#|\\[ux]|[^\x00-\x7f]")
 
 
