@@ -6,7 +6,8 @@ Every version stays in history meanwhile.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,7 +15,7 @@ from truekeep.archive import version_in
 from truekeep.catalog import Catalog
 from truekeep.holding import Holding
 from truekeep.influence import same_claim
-from truekeep.memory_rows import MERGED, MemoryRows, Vector
+from truekeep.memory_rows import DELETED, FELL, MERGED, MemoryRows, Vector
 from truekeep.policy import Ruling
 from truekeep.rivals import Rivals
 from truekeep.settlement import Settlement
@@ -52,6 +53,32 @@ class Custody:
         self._settlement = settlement
         self._holding = holding
         self._clock = clock
+
+    def delete(self, entry: Entry, sealed: Sealed, *, by: str) -> None:
+        """Take out a memory that a person wants deleted."""
+        memory = memory_from(sealed)
+        with self._settlement.watching(entry, [memory] if sealed.verified else []):
+            self._rows.remove(entry, sealed, DELETED, self._clock())
+            entry.event("memory.deleted", memory=memory.id, by=by, verified=sealed.verified)
+
+    def let_fall(self, entry: Entry, child_id: str, parent: Memory) -> str | None:
+        """Take a derived memory of the same or lower standing out of use; what a person approved stands by itself."""
+        sealed = self._ledger.get("memories", child_id)
+        child = memory_from(sealed) if sealed is not None and sealed.verified else None
+        if sealed is None or child is None or child.approval is not None or child.standing > parent.standing:
+            return None
+        with self._settlement.watching(entry, [child]):
+            self._rows.remove(entry, sealed, FELL, self._clock())
+            item = self._holding.fall(entry, child, parent.id)
+        return item.id
+
+    def stand_up(self, entry: Entry, fallen: Iterable[str], *, by: str, reason: str) -> None:
+        """Put back what fell, is still gone and still waits for a person."""
+        for item in fallen:
+            memory = self._holding.stand_up(entry, item, by=by, reason=reason)
+            if memory is not None and self._ledger.get("memories", memory.id) is None:
+                with self._putting_back(entry, memory) as stored:
+                    entry.event("memory.put_back", memory=stored.id, version=stored.version)
 
     def quarantine(self, entry: Entry, memories: Sequence[Memory], incident: str) -> list[str]:
         """Take memories out and let each wait for a person; gives the review items."""
@@ -133,10 +160,15 @@ class Custody:
             entry.event(f"memory.{why}", memory=memory.id, version=memory.version, incident=incident)
 
     def _put_back(self, entry: Entry, memory: Memory, incident: str) -> None:
-        ((_, vector),) = self._catalog.vectors([memory])
         kept = self._ledger.get("history", f"{memory.id}.{memory.version}")
         # The seal it had: by it a later rewind knows that this is the memory that stood elsewhere before.
         was = json.loads(kept.row.body).get("mac") if kept is not None else None
-        with self._settlement.watching(entry, [memory]) as related:
-            self._rows.take_from_history(entry, memory, vector, related)
+        with self._putting_back(entry, memory):
             entry.event("memory.restored", memory=memory.id, version=memory.version, was=was, incident=incident)
+
+    @contextmanager
+    def _putting_back(self, entry: Entry, memory: Memory) -> Iterator[Memory]:
+        """Put a memory back; the block writes why."""
+        ((_, vector),) = self._catalog.vectors([memory])
+        with self._settlement.watching(entry, [memory]) as related:
+            yield self._rows.take_from_history(entry, memory, vector, related)

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from truekeep.burial import Burial
 from truekeep.candidate import fields_of
 from truekeep.catalog import Catalog
 from truekeep.errors import UnknownId
 from truekeep.holding import Holding, open_tag
 from truekeep.influence import valid_time
-from truekeep.lineage import Lineage
-from truekeep.memory_rows import DELETED, FELL, MemoryRows, Vector
+from truekeep.memory_rows import MemoryRows, Vector
 from truekeep.mutes import Mutes
 from truekeep.origin import AGENT
 from truekeep.policy import Policy, Ruling, decide
@@ -27,9 +27,8 @@ from truekeep.screens.panel import Screening
 from truekeep.settlement import Settlement
 from truekeep.statements import Statements, claim_in
 from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from, new_id
-from truekeep.tombstones import Tombstones
 from truekeep.types import (
     Approval,
     Candidate,
@@ -38,13 +37,9 @@ from truekeep.types import (
     Finding,
     Item,
     Memory,
-    Severity,
     Standing,
-    Threat,
     Verdict,
 )
-
-FORGOTTEN = "rejected_claim"
 
 Vectors = Iterable[tuple[int, Vector | None]]
 """The vectors of a batch, each with its place in it."""
@@ -83,8 +78,7 @@ class Gate:
         proofs: Proofs,
         settlement: Settlement,
         holding: Holding,
-        tombstones: Tombstones,
-        lineage: Lineage,
+        burial: Burial,
         mutes: Mutes,
         panel: Screening,
         policy: Policy,
@@ -97,8 +91,7 @@ class Gate:
         self._proofs = proofs
         self._settlement = settlement
         self._holding = holding
-        self._tombstones = tombstones
-        self._lineage = lineage
+        self._burial = burial
         self._mutes = mutes
         self._panel = panel
         self._policy = policy
@@ -186,7 +179,7 @@ class Gate:
         """Whether what is made of memories that were let in would be let in as it is: no tombstone lies over it, and
         today's screens let it pass.
         """
-        if self._forgotten(Candidate(memory.text, memory.standing, memory.origin)):
+        if self._burial.over(memory.text, memory.standing):
             return False
         if memory.screened == self._panel.digest:
             return True
@@ -207,7 +200,7 @@ class Gate:
         again = self._statements.bound(replace(version, created_at=now, as_of=now, valid_from=None, seq=0))
         ((_, vector),) = self._catalog.vectors([again])
         with self._ledger.writing() as entry:
-            self.unbury(entry, version.text, by=by, reason="brought back")
+            self._burial.unbury(entry, version.text, by=by, reason="brought back")
             with self._settlement.watching(entry, [version, again]) as related:
                 memory = self._rows.bring_back(entry, again, vector, related)
                 entry.event("memory.restored", memory=memory.id, version=memory.version, by=by)
@@ -222,13 +215,6 @@ class Gate:
             entry.told.append(verdict)
         return verdict
 
-    def remove(self, entry: Entry, sealed: Sealed, *, by: str) -> None:
-        """Take a memory out of the keep, inside the caller's transaction, which a person answers for."""
-        memory = memory_from(sealed)
-        with self._settlement.watching(entry, [memory] if sealed.verified else []):
-            self._rows.remove(entry, sealed, DELETED, self._clock())
-            entry.event("memory.deleted", memory=memory.id, by=by, verified=sealed.verified)
-
     @contextmanager
     def crediting(self, entry: Entry, memory_ids: Iterable[str]) -> Iterator[None]:
         """Record what a credit changes in who acts; the block writes the credit."""
@@ -237,56 +223,6 @@ class Gate:
         with self._settlement.watching(entry, memories):
             yield
             self._proofs.recount()
-
-    def bury(self, entry: Entry, memory: Memory, *, by: str, reason: str) -> Effects:
-        """Leave a tombstone for what a person rejected or forgot; what was derived from it falls, too."""
-        fallen = [self._fell(entry, memory, child) for child in self._lineage.descendants(memory.id)]
-        items = [item for item in fallen if item is not None]
-        stones = self._tombstones.bury(entry, memory, by, reason, items)
-        entry.event("claim.buried", text=self._ledger.digest("text", memory.text), by=by, fallen=items)
-        return Effects(stones=stones, fallen=tuple(items))
-
-    def _fell(self, entry: Entry, parent: Memory, child_id: str) -> str | None:
-        """Take a derived memory of the same or lower standing out of use; what a person approved stands by itself."""
-        sealed = self._ledger.get("memories", child_id)
-        child = memory_from(sealed) if sealed is not None and sealed.verified else None
-        if sealed is None or child is None or child.approval is not None or child.standing > parent.standing:
-            return None
-        with self._settlement.watching(entry, [child]):
-            self._rows.remove(entry, sealed, FELL, self._clock())
-            item = self._holding.fall(entry, child, parent.id)
-        return item.id
-
-    def unbury(self, entry: Entry, text: str, *, by: str, reason: str) -> bool:
-        """Lift the tombstone of a text, and put back what fell with it and still waits."""
-        fallen = self._tombstones.lift(entry, text)
-        if fallen is None:
-            return False
-        entry.event("tombstone.lifted", text=self._ledger.digest("text", text), by=by, reason=reason)
-        self._stand_up(entry, fallen, by, reason)
-        return True
-
-    def take_back(self, entry: Entry, effects: Effects, *, by: str, reason: str) -> None:
-        """Undo what a decision did beside the memories: its own tombstones go, what fell with it stands up again, and
-        values that it cleared are hearsay's again. A tombstone that was there before it stays.
-        """
-        self._tombstones.remove(entry, effects.stones)
-        self._proofs.mark_again(entry, effects.cleared)
-        entry.event("decision.taken_back", stones=len(effects.stones), marks=len(effects.cleared), by=by)
-        self._stand_up(entry, effects.fallen, by, reason)
-
-    def _stand_up(self, entry: Entry, fallen: Iterable[str], by: str, reason: str) -> None:
-        for item in fallen:
-            memory = self._holding.stand_up(entry, item, by=by, reason=reason)
-            if memory is not None and self._ledger.get("memories", memory.id) is None:
-                self._put_back(entry, memory)
-
-    def _put_back(self, entry: Entry, memory: Memory) -> Memory:
-        ((_, vector),) = self._catalog.vectors([memory])
-        with self._settlement.watching(entry, [memory]) as related:
-            stored = self._rows.take_from_history(entry, memory, vector, related)
-            entry.event("memory.put_back", memory=stored.id, version=stored.version)
-        return stored
 
     def doubt(self, entry: Entry, memory: Memory) -> None:
         """Ask a person about a memory that led to a bad outcome, inside the caller's transaction."""
@@ -349,15 +285,9 @@ class Gate:
         if self._mutes.covers(candidate):
             return _Judged(candidate, _MUTED, (), vector)
         known = vector if self._catalog.is_screened() else None
-        findings = self._forgotten(candidate) or self._panel.examine(fields_of(candidate), candidate.standing, known)
+        findings = self._burial.over(candidate.text, candidate.standing)
+        findings = findings or self._panel.examine(fields_of(candidate), candidate.standing, known)
         return _Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)
-
-    def _forgotten(self, candidate: Candidate) -> list[Finding]:
-        if self._tombstones.over(candidate.text, candidate.standing) is None:
-            return []
-        reason = "A person rejected or forgot this claim; it can be lifted in review."
-        whole = (0, len(candidate.text))
-        return [Finding(FORGOTTEN, Threat.FORGOTTEN, Severity.MEDIUM, whole, screen="tombstones", reason=reason)]
 
     def _carry_out(self, entry: Entry, judged: _Judged) -> Verdict:
         ruling = judged.ruling

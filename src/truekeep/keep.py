@@ -13,6 +13,7 @@ from truekeep.archive import Archive
 from truekeep.audit import Audit
 from truekeep.boundary import ActionAnswer, Boundary
 from truekeep.browsing import Browser, Listing, Sought
+from truekeep.burial import Burial
 from truekeep.candidate import checked_limit, checked_moment, checked_text
 from truekeep.catalog import Catalog
 from truekeep.channels import Channels
@@ -113,6 +114,8 @@ class Keep:
         memory_rows = MemoryRows(ledger, catalog, rivals, lineage)
         settlement = Settlement(ledger, succession, rivals, clock)
         holding = Holding(ledger, settings, clock)
+        self._custody = custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
+        self._burial = burial = Burial(ledger, custody, Tombstones(ledger, clock), lineage, self._proofs)
         self._gate = Gate(
             ledger,
             catalog,
@@ -121,8 +124,7 @@ class Keep:
             self._proofs,
             settlement,
             holding,
-            Tombstones(ledger, clock),
-            lineage,
+            burial,
             self.channels.mutes,
             with_judge(panel, settings),
             policy,
@@ -134,14 +136,13 @@ class Keep:
         self._recaller = Recaller(ledger, catalog, self._archive, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
-        custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
         self._register, chronicle = Register(ledger), Chronicle(ledger)
         self._kit = IncidentKit(ledger, custody, self._reader, self._register, chronicle, self.actions.tickets, clock)
         self._browser = Browser(ledger, self._register, self._reader, clock)
         groups = Groups(ledger, self._reader, self._gate, statements, self.actions.tickets, settings)
         self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
-        self.review = Review(ledger, self._gate, custody, self._reader, clock, settings.text_cap)
+        self.review = Review(ledger, self._gate, custody, burial, self._reader, clock, settings.text_cap)
         self.audit = Audit(ledger, chronicle)
         jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
         self.working = Working(
@@ -242,9 +243,9 @@ class Keep:
         with self._ledger.writing() as entry:
             sealed = self._found(memory_id)  # another process may have changed or removed it since the look above
             memory = memory_from(sealed)
-            self._gate.remove(entry, sealed, by=channel.name)
+            self._custody.delete(entry, sealed, by=channel.name)
             if memory.verified and not is_shared:  # no member forgets a claim for the others
-                self._gate.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
+                self._burial.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
             verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
             entry.told.append(verdict)
         return verdict

@@ -1,4 +1,4 @@
-"""The hand that writes memories' rows, with everything that goes with them. Only the gate uses it."""
+"""The hand that writes memories' rows, with everything that goes with them. Only the gate and custody use it."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.ancestry import Ancestry, Chain
+from truekeep.burial import Burial
 from truekeep.candidate import checked_moment, checked_text
 from truekeep.custody import Custody
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
@@ -54,6 +55,7 @@ class Review:
         ledger: Ledger,
         gate: Gate,
         custody: Custody,
+        burial: Burial,
         reader: Reader,
         clock: Callable[[], datetime],
         text_cap: int,
@@ -61,6 +63,7 @@ class Review:
         self._ledger = ledger
         self._gate = gate
         self._custody = custody
+        self._burial = burial
         self._reader = reader
         self._clock = clock
         self._text_cap = text_cap
@@ -182,7 +185,7 @@ class Review:
             effects = Effects()
             took = self._delete(entry, item.memory.id, by) if item.kind in ("doubt", "contest") else None
             if item.kind != "deletion":
-                effects = self._gate.bury(entry, item.memory, by=by, reason=reason)
+                effects = self._burial.bury(entry, item.memory, by=by, reason=reason)
             settled = replace(item, state="rejected", decided_by=by, decided_reason=reason)
             self._settle(entry, sealed, settled, replace(effects, took=took))
             entry.event("review.rejected", item=item.id, by=by, reason=reason)
@@ -222,7 +225,7 @@ class Review:
             effects = self._undoable(item, by)
             made = self._ledger.get("memories", effects.made[0]) if effects.made else None
             self._custody.exchange(entry, [made] if made else [], [effects.took] if effects.took else [], item.id)
-            self._gate.take_back(entry, effects, by=by, reason=reason)
+            self._burial.take_back(entry, effects, by=by, reason=reason)
             again = replace(item, state="open", decided_by=None, decided_reason=None, decided_at=None, effects=None)
             entry.replace("queue", sealed.row, item_body(again), effects.tag)
             entry.event("review.reopened", item=item.id, was=item.state, by=by, reason=reason)
@@ -256,7 +259,7 @@ class Review:
         person_name(by)
         checked_text(reason, _REASON_CAP)
         with self._ledger.writing() as entry:
-            return self._gate.unbury(entry, text, by=by, reason=reason)
+            return self._burial.unbury(entry, text, by=by, reason=reason)
 
     def _find(self, item_id: str) -> tuple[Sealed, Item]:
         sealed = self._ledger.get("queue", item_id) if isinstance(item_id, str) else None
@@ -283,7 +286,7 @@ class Review:
         sealed = self._ledger.get("memories", memory_id)
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
-        self._gate.remove(entry, sealed, by=by)
+        self._custody.delete(entry, sealed, by=by)
         return (memory_id, memory_from(sealed).version) if sealed.verified else None
 
 

@@ -121,6 +121,6 @@ def test_only_the_gate_puts_rows_into_the_memories() -> None:
     hands = {name for name, text in texts.items() if any(call in text for call in writing)}
     assert hands == {"memory_rows.py"}
     users = {name for name, text in texts.items() if "self._rows." in text and "MemoryRows" in text}
-    # Custody only puts back, on a person's word, what the gate once let in and history kept, or lets one of several
-    # such texts stand for all of them, if the gate would let it in today.
+    # Custody only takes out, on a person's word, or puts back what the gate once let in and history kept, or lets one
+    # of several such texts stand for all of them, if the gate would let it in today.
     assert users == {"gate.py", "custody.py"}
