@@ -6,19 +6,22 @@ Good credit lifts. Bad credit opens a review and lowers the rank; it removes not
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
 from truekeep.config import Settings
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
-from truekeep.gate import Gate
+from truekeep.holding import Holding
 from truekeep.origin import require, session_name
+from truekeep.proofs import Proofs
+from truekeep.settlement import Settlement
 from truekeep.stores.entry import Entry
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
 from truekeep.tickets import Tickets
-from truekeep.types import Channel, utc_moment, utc_text
+from truekeep.types import Channel, Memory, utc_moment, utc_text
 
 OUTCOMES = ("good", "bad")
 _HOUR = timedelta(hours=1)
@@ -28,11 +31,20 @@ class CreditBook:
     """The outcomes of one keep's runs."""
 
     def __init__(
-        self, ledger: Ledger, tickets: Tickets, gate: Gate, settings: Settings, clock: Callable[[], datetime]
+        self,
+        ledger: Ledger,
+        tickets: Tickets,
+        proofs: Proofs,
+        settlement: Settlement,
+        holding: Holding,
+        settings: Settings,
+        clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._tickets = tickets
-        self._gate = gate
+        self._proofs = proofs
+        self._settlement = settlement
+        self._holding = holding
         self._settings = settings
         self._clock = clock
 
@@ -48,7 +60,7 @@ class CreditBook:
                 raise InvalidRequest("This run was credited already.", code="run_credited")
             self._require_room(channel, now)
             body = {"v": 1, "outcome": outcome, "memories": memories, "via": channel.name, "at": utc_text(now)}
-            with self._gate.crediting(entry, memories):
+            with self._crediting(entry, memories):
                 entry.put("credits", run, body, tag=channel.name)
                 entry.event("run.credited", run=run, outcome=outcome, via=channel.name, memories=sorted(memories))
             if outcome == "bad":
@@ -82,8 +94,18 @@ class CreditBook:
                 hint="The setting credits_per_hour decides.",
             )
 
+    @contextmanager
+    def _crediting(self, entry: Entry, memories: Iterable[str]) -> Iterator[None]:
+        """Record what a credit changes in who acts; the block writes the credit."""
+        with self._settlement.watching(entry, self._verified(memories)):
+            yield
+            self._proofs.recount()
+
     def _doubt(self, entry: Entry, memories: Iterable[str]) -> None:
-        for memory_id in memories:
-            sealed = self._ledger.get("memories", memory_id)
-            if sealed is not None and sealed.verified:
-                self._gate.doubt(entry, memory_from(sealed))
+        """Ask a person about memories that led to a bad outcome."""
+        for memory in self._verified(memories):
+            self._holding.doubt(entry, memory)
+
+    def _verified(self, memories: Iterable[str]) -> list[Memory]:
+        found = (self._ledger.get("memories", memory_id) for memory_id in memories)
+        return [memory_from(sealed) for sealed in found if sealed is not None and sealed.verified]

@@ -6,8 +6,7 @@ or only audited, in one transaction with its audit event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -214,19 +213,6 @@ class Gate:
             verdict = self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
             entry.told.append(verdict)
         return verdict
-
-    @contextmanager
-    def crediting(self, entry: Entry, memory_ids: Iterable[str]) -> Iterator[None]:
-        """Record what a credit changes in who acts; the block writes the credit."""
-        found = [self._ledger.get("memories", memory_id) for memory_id in memory_ids]
-        memories = [memory_from(sealed) for sealed in found if sealed is not None and sealed.verified]
-        with self._settlement.watching(entry, memories):
-            yield
-            self._proofs.recount()
-
-    def doubt(self, entry: Entry, memory: Memory) -> None:
-        """Ask a person about a memory that led to a bad outcome, inside the caller's transaction."""
-        self._holding.doubt(entry, memory)
 
     def amended(self, item: Item, text: str) -> tuple[Item, Verdict]:
         """An item with other words, and what today's screens make of those as a person's own. Only what would be

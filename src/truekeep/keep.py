@@ -141,7 +141,7 @@ class Keep:
         self._browser = Browser(ledger, self._register, self._reader, clock)
         groups = Groups(ledger, self._reader, self._gate, statements, self.actions.tickets, settings)
         self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
-        self._credits = CreditBook(ledger, self.actions.tickets, self._gate, settings, clock)
+        self._credits = CreditBook(ledger, self.actions.tickets, self._proofs, settlement, holding, settings, clock)
         self.review = Review(ledger, self._gate, custody, burial, self._reader, clock, settings.text_cap)
         self.audit = Audit(ledger, chronicle)
         jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
