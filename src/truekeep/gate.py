@@ -6,23 +6,20 @@ or only audited, in one transaction with its audit event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from truekeep.burial import Burial
-from truekeep.candidate import fields_of
 from truekeep.catalog import Catalog
 from truekeep.errors import UnknownId
 from truekeep.holding import Holding, open_tag
-from truekeep.influence import valid_time
-from truekeep.memory_rows import MemoryRows, Vector
-from truekeep.mutes import Mutes
+from truekeep.judging import Judge, Judged, Vectors
+from truekeep.memory_rows import MemoryRows
 from truekeep.origin import AGENT
-from truekeep.policy import Policy, Ruling, decide
+from truekeep.policy import Ruling
 from truekeep.proofs import Proofs
 from truekeep.requests import Requests
-from truekeep.screens.panel import Screening
 from truekeep.settlement import Settlement
 from truekeep.statements import Statements, claim_in
 from truekeep.stores.entry import Entry
@@ -33,15 +30,11 @@ from truekeep.types import (
     Candidate,
     Decision,
     Effects,
-    Finding,
     Item,
     Memory,
     Standing,
     Verdict,
 )
-
-Vectors = Iterable[tuple[int, Vector | None]]
-"""The vectors of a batch, each with its place in it."""
 
 Also = Callable[[Entry, Sequence[Verdict]], None]
 """What a caller writes in the same transaction."""
@@ -51,18 +44,7 @@ _OUTRANKED = Ruling(
 )
 _QUEUE_FULL = Ruling(Decision.REJECT, "queue_full", "The review queue holds too much from this source already.")
 _NOT_ITS_OWN = Ruling(Decision.QUARANTINE, "change_proposed", "Held for review: it would change somebody else's words.")
-_MUTED = Ruling(Decision.REJECT, "source_muted", "A person muted this source.")
 _DELETION = Ruling(Decision.QUARANTINE, "deletion_proposed", "The deletion waits for a person.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A candidate with what was found in it and what the policy makes of that."""
-
-    candidate: Candidate
-    ruling: Ruling
-    findings: tuple[Finding, ...] = ()
-    vector: Vector | None = None
 
 
 class Gate:
@@ -78,9 +60,7 @@ class Gate:
         settlement: Settlement,
         holding: Holding,
         burial: Burial,
-        mutes: Mutes,
-        panel: Screening,
-        policy: Policy,
+        judge: Judge,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
@@ -91,9 +71,7 @@ class Gate:
         self._settlement = settlement
         self._holding = holding
         self._burial = burial
-        self._mutes = mutes
-        self._panel = panel
-        self._policy = policy
+        self._judge = judge
         self._clock = clock
         self.requests = Requests(ledger)
 
@@ -118,7 +96,7 @@ class Gate:
         are the catalogue's, where it has embedded the batch already.
         A ``request`` that was stored before is answered as it was then.
         """
-        judged = self._judge(candidates, vectors)
+        judged = self._judge.all(candidates, vectors)
         refused = [one.ruling.decision is Decision.REJECT for one in judged]
         nothing = any(refused) and not skip_rejected
         with self._ledger.writing() as entry:
@@ -138,7 +116,7 @@ class Gate:
 
     def weigh(self, candidate: Candidate) -> Verdict:
         """What would be decided on a candidate. Nothing is stored, queued or audited."""
-        judged = self._ruled(candidate, None)
+        judged = self._judge.unembedded(candidate)
         return Verdict(judged.ruling.decision, judged.ruling.code, judged.ruling.reason, judged.findings)
 
     def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
@@ -147,14 +125,14 @@ class Gate:
         People change what they may, and a source its own words. Anything else would retire somebody's words without
         being able to act itself: it is a proposal.
         """
-        (judged,) = self._judge([candidate])
+        judged = self._judge.one(candidate)
         rank = Standing.OWNER if target.approval or not target.verified else target.standing
         with self._ledger.writing() as entry:
             verdict = self._decided_change(entry, target, judged, rank)
             entry.told.append(verdict)
         return verdict
 
-    def _decided_change(self, entry: Entry, target: Memory, judged: _Judged, rank: Standing) -> Verdict:
+    def _decided_change(self, entry: Entry, target: Memory, judged: Judged, rank: Standing) -> Verdict:
         candidate = judged.candidate
         if judged.ruling.decision is Decision.REJECT:
             return self._refuse(entry, judged)
@@ -174,27 +152,15 @@ class Gate:
         # The agent never retires what acts, not even what it wrote itself.
         return ours.channel != AGENT or not self._settlement.acts(target).may_act
 
-    def passes(self, memory: Memory) -> bool:
-        """Whether what is made of memories that were let in would be let in as it is: no tombstone lies over it, and
-        today's screens let it pass.
-        """
-        if self._burial.over(memory.text, memory.standing):
-            return False
-        if memory.screened == self._panel.digest:
-            return True
-        findings = self._panel.examine(fields_of(memory), memory.standing)
-        return not findings or decide(self._policy, memory.standing, findings).decision is Decision.ACCEPT
-
     def readmit(self, version: Memory, *, by: str) -> Verdict:
         """Make a version that was kept the newest again, if today's screens pass it. It stands as it stood."""
-        findings = tuple(self._panel.examine(fields_of(version), version.standing))
-        ruling = decide(self._policy, version.standing, findings)
-        if findings and ruling.decision is not Decision.ACCEPT:
-            candidate = Candidate(version.text, version.standing, version.origin)
-            refused = replace(ruling, decision=Decision.REJECT)
+        judged = self._judge.version(version)
+        if not judged.may_return:
+            refused = replace(judged, ruling=replace(judged.ruling, decision=Decision.REJECT))
             with self._ledger.writing() as entry:
-                entry.told.append(self._refuse(entry, _Judged(candidate, refused, findings)))
-            return Verdict(Decision.REJECT, refused.code, refused.reason, findings)
+                verdict = self._refuse(entry, refused)
+                entry.told.append(verdict)
+            return verdict
         now = self._clock()
         again = self._statements.bound(replace(version, created_at=now, as_of=now, valid_from=None, seq=0))
         ((_, vector),) = self._catalog.vectors([again])
@@ -203,14 +169,14 @@ class Gate:
             with self._settlement.watching(entry, [version, again]) as related:
                 memory = self._rows.bring_back(entry, again, vector, related)
                 entry.event("memory.restored", memory=memory.id, version=memory.version, by=by)
-            verdict = Verdict(Decision.ACCEPT, "restored", "Brought back.", findings, memory.id)
+            verdict = Verdict(Decision.ACCEPT, "restored", "Brought back.", judged.findings, memory.id)
             entry.told.append(verdict)
         return verdict
 
     def propose_deletion(self, target: Memory, candidate: Candidate) -> Verdict:
         """Queue a wish to delete a memory; the memory stays until a person decides."""
         with self._ledger.writing() as entry:
-            verdict = self._queue(entry, _Judged(candidate, _DELETION), target=target, kind="deletion")
+            verdict = self._queue(entry, Judged(candidate, _DELETION), target=target, kind="deletion")
             entry.told.append(verdict)
         return verdict
 
@@ -230,12 +196,12 @@ class Gate:
             as_of=memory.as_of,
             expires_at=memory.expires_at,
         )
-        judged = self._ruled(candidate, None)
+        judged = self._judge.unembedded(candidate)
         if judged.ruling.decision is not Decision.ACCEPT:
             refused = replace(judged, ruling=replace(judged.ruling, decision=Decision.REJECT))
             with self._ledger.writing() as entry:
                 return item, self._refuse(entry, refused)
-        made = replace(self._memory(judged), id=memory.id, standing=memory.standing, created_at=memory.created_at)
+        made = replace(self._judge.memory(judged), id=memory.id, standing=memory.standing, created_at=memory.created_at)
         verdict = Verdict(Decision.ACCEPT, judged.ruling.code, judged.ruling.reason, judged.findings)
         return replace(item, memory=made, findings=judged.findings), verdict
 
@@ -262,24 +228,11 @@ class Gate:
         took = (before.id, before.version) if before is not None else None
         return stored, Effects(made=(stored.id, stored.version), took=took, cleared=cleared)
 
-    def _judge(self, candidates: Sequence[Candidate], vectors: Vectors | None = None) -> list[_Judged]:
-        embedded = self._catalog.vectors(candidates) if vectors is None else vectors
-        judged = {place: self._ruled(candidates[place], vector) for place, vector in embedded}
-        return [judged[place] for place in range(len(candidates))]
-
-    def _ruled(self, candidate: Candidate, vector: Vector | None) -> _Judged:
-        if self._mutes.covers(candidate):
-            return _Judged(candidate, _MUTED, (), vector)
-        known = vector if self._catalog.is_screened() else None
-        findings = self._burial.over(candidate.text, candidate.standing)
-        findings = findings or self._panel.examine(fields_of(candidate), candidate.standing, known)
-        return _Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)
-
-    def _carry_out(self, entry: Entry, judged: _Judged) -> Verdict:
+    def _carry_out(self, entry: Entry, judged: Judged) -> Verdict:
         ruling = judged.ruling
         if ruling.decision is Decision.QUARANTINE:
             return self._queue(entry, judged)
-        memory = self._memory(judged)
+        memory = self._judge.memory(judged)
         with self._settlement.watching(entry, [memory]) as related:
             memory = self._rows.store(entry, memory, judged.vector, related)
             self._proofs.note(entry, memory.text, memory.standing)
@@ -295,7 +248,7 @@ class Gate:
             if sealed is not None and self._settlement.acts(memory_from(sealed)).may_act:
                 self._holding.contest(entry, memory, elder, claim_in(memory).key)
 
-    def _refuse(self, entry: Entry, judged: _Judged) -> Verdict:
+    def _refuse(self, entry: Entry, judged: Judged) -> Verdict:
         ruling, candidate = judged.ruling, judged.candidate
         if ruling.decision is not Decision.REJECT:
             reason = "Nothing of the batch was stored, because another entry in it was rejected."
@@ -313,14 +266,12 @@ class Gate:
         )
         return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings)
 
-    def _queue(
-        self, entry: Entry, judged: _Judged, *, target: Memory | None = None, kind: str | None = None
-    ) -> Verdict:
+    def _queue(self, entry: Entry, judged: Judged, *, target: Memory | None = None, kind: str | None = None) -> Verdict:
         origin, ruling = judged.candidate.origin, judged.ruling
         tag = open_tag(origin.channel, origin.principal)
         if not self._holding.has_room(entry, tag):
             return self._refuse(entry, replace(judged, ruling=_QUEUE_FULL))
-        memory = self._memory(judged)
+        memory = self._judge.memory(judged)
         self._proofs.note(entry, memory.text, memory.standing)
         item = self._holding.put(
             entry,
@@ -334,8 +285,8 @@ class Gate:
         )
         return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
 
-    def _change(self, entry: Entry, target: Memory, judged: _Judged) -> Verdict:
-        memory = self._memory(judged)
+    def _change(self, entry: Entry, target: Memory, judged: Judged) -> Verdict:
+        memory = self._judge.memory(judged)
         with self._settlement.watching(entry, [target, memory]) as related:
             memory = self._rows.replace(entry, target, memory, judged.vector, related)
             self._proofs.note(entry, memory.text, memory.standing)
@@ -343,30 +294,8 @@ class Gate:
         self._contest(entry, memory)
         return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
 
-    def _memory(self, judged: _Judged) -> Memory:
-        candidate, now = judged.candidate, self._clock()
-        as_of = candidate.as_of or now
-        valid_from, valid_until = valid_time(claim_in(candidate), as_of)
-        memory = Memory(
-            id=new_id("mem"),
-            text=candidate.text,
-            standing=candidate.standing,
-            origin=candidate.origin,
-            created_at=now,
-            as_of=as_of,
-            kind=candidate.kind,
-            topics=candidate.topics,
-            entities=candidate.entities,
-            metadata=candidate.metadata,
-            expires_at=candidate.expires_at,
-            screened="" if judged.findings else self._panel.digest,
-            valid_from=valid_from,
-            valid_until=valid_until,
-        )
-        return self._statements.bound(memory)
 
-
-def _note(entry: Entry, kind: str, memory: Memory, judged: _Judged) -> None:
+def _note(entry: Entry, kind: str, memory: Memory, judged: Judged) -> None:
     rules = [finding.rule_id for finding in judged.findings]
     origin = memory.origin
     entry.event(

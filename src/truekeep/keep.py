@@ -41,6 +41,7 @@ from truekeep.incident import Incident, IncidentKit, Report, Source
 from truekeep.influence import InfluencePolicy, Shelf, may_retire
 from truekeep.influence import Reader as ForWhom
 from truekeep.intake import Fields, Intake
+from truekeep.judging import Judge
 from truekeep.lineage import Lineage
 from truekeep.loading import Portion, load
 from truekeep.memory_rows import MemoryRows
@@ -116,6 +117,9 @@ class Keep:
         holding = Holding(ledger, settings, clock)
         self._custody = custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
         self._burial = burial = Burial(ledger, custody, Tombstones(ledger, clock), lineage, self._proofs)
+        self._judge = Judge(
+            catalog, statements, burial, self.channels.mutes, with_judge(panel, settings), policy, clock
+        )
         self._gate = Gate(
             ledger,
             catalog,
@@ -125,9 +129,7 @@ class Keep:
             settlement,
             holding,
             burial,
-            self.channels.mutes,
-            with_judge(panel, settings),
-            policy,
+            self._judge,
             clock,
         )
         self.requests = self._gate.requests
@@ -139,7 +141,7 @@ class Keep:
         self._register, chronicle = Register(ledger), Chronicle(ledger)
         self._kit = IncidentKit(ledger, custody, self._reader, self._register, chronicle, self.actions.tickets, clock)
         self._browser = Browser(ledger, self._register, self._reader, clock)
-        groups = Groups(ledger, self._reader, self._gate, statements, self.actions.tickets, settings)
+        groups = Groups(ledger, self._reader, self._judge, statements, self.actions.tickets, settings)
         self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._proofs, settlement, holding, settings, clock)
         self.review = Review(ledger, self._gate, custody, burial, self._reader, clock, settings.text_cap)

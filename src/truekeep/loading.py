@@ -7,7 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from truekeep.catalog import Catalog
-from truekeep.gate import Gate, Vectors
+from truekeep.gate import Gate
+from truekeep.judging import Vectors
 from truekeep.types import Candidate, Verdict
 
 

@@ -148,7 +148,7 @@ def anybody_changes_anything(patch: Patch) -> None:
     """New content takes the place of the old, whoever offers it."""
 
     def change(self: Gate, target: Memory, candidate: Candidate) -> Verdict:
-        (judged,) = self._judge([candidate])
+        judged = self._judge.one(candidate)
         with self._ledger.writing() as entry:
             return self._change(entry, target, judged)
 

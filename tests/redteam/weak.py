@@ -119,7 +119,7 @@ def changing_by_anybody(patch: Patch) -> None:
     """Whoever offers new content for a memory changes it."""
 
     def admit_change(self: Gate, target: Memory, candidate: Candidate) -> Verdict:
-        (judged,) = self._judge([candidate])
+        judged = self._judge.one(candidate)
         with self._ledger.writing() as entry:
             return self._change(entry, target, judged)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from truekeep.archive import merged_in
 from truekeep.config import Settings
-from truekeep.gate import Gate
 from truekeep.influence import kinship, standing_in
+from truekeep.judging import Judge
 from truekeep.memory_rows import Vector
 from truekeep.reading import Reader, Shown
 from truekeep.statements import Statements
@@ -47,11 +47,11 @@ class Groups:
     """The groups of one keep."""
 
     def __init__(
-        self, ledger: Ledger, reader: Reader, gate: Gate, statements: Statements, tickets: Tickets, settings: Settings
+        self, ledger: Ledger, reader: Reader, judge: Judge, statements: Statements, tickets: Tickets, settings: Settings
     ) -> None:
         self._ledger = ledger
         self._reader = reader
-        self._gate = gate
+        self._judge = judge
         self._statements = statements
         self._tickets = tickets
         self._settings = settings
@@ -102,7 +102,7 @@ class Groups:
                 left["would_state_something_else"] += 1
             elif max(len(made.topics), len(made.entities)) > self._settings.fields_cap:
                 left["too_many_labels"] += 1
-            elif not self._gate.passes(made):
+            elif not self._judge.passes(made):
                 left["not_let_in"] += 1
             else:
                 yield Group(shown, made)
