@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from truekeep.catalog import described
+from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.memory_rows import CHANGED
 from truekeep.search import Index
 from truekeep.stores.audit import Touched
@@ -60,6 +61,18 @@ class Archive:
         rows = self._ledger.tagged("history", memory_id, limit=-1)
         found = [version for sealed in rows if (version := version_in(sealed))]
         return sorted(found, key=lambda version: version.memory.version)
+
+    def version(self, memory_id: str, number: int | None = None) -> Memory:
+        """One version of a memory, whatever became of it; the newest, or the living one, without a number."""
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+            raise InvalidRequest("A version is a whole number.", code="invalid_version")
+        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        living = [memory_from(sealed)] if sealed is not None and sealed.verified else []
+        kept = [one.memory for one in self.versions(memory_id)] if isinstance(memory_id, str) else []
+        found = [memory for memory in (*kept, *living) if number in (None, memory.version)]
+        if not found:
+            raise UnknownId("No such version in this keep.", hint="keep.history(memory_id) lists what there is.")
+        return found[-1]
 
     def changed(self) -> list[Version]:
         """All earlier versions of memories that were changed and are still there."""

@@ -1,4 +1,7 @@
-"""Intake: what a caller passed becomes a candidate, with its origin and standing bound to the channel it came over."""
+"""Intake: what a caller passed becomes a candidate, with its origin and standing bound to the channel it came over.
+
+What a session is reported to have taken in is bound in the same way.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +100,34 @@ class Intake:
             raise InvalidRequest(f"A batch has at most {self._settings.batch_cap:,} entries.", code="batch_too_large")
         singles: list[dict[str, Any]] = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
         return [self.candidate(**{"text": None, **shared, **single, "via": via}) for single in singles]
+
+    def observe(
+        self,
+        session: str,
+        channel: str,
+        text: str,
+        *,
+        principal: str | None = None,
+        message: str | None = None,
+        role: str | None = None,
+        at: datetime | None = None,
+        is_dated: bool = True,
+    ) -> None:
+        """Check what a session is said to have taken in, and record it as of its channel."""
+        known, settings = self._channels.get(channel), self._settings
+        require(known, "observe" if known.standing is Standing.OWNER else "write")
+        named = principal_of(known.name, principal)
+        self._sessions.observe(
+            session_name(session),
+            known,
+            checked_text(text, settings.observe_cap),
+            principal=named or own_principal(known),
+            relayed=relays(known, named),
+            message=checked_text(message, settings.field_cap) if message is not None else None,
+            role=checked_text(role, settings.field_cap) if role is not None else None,
+            at=checked_moment("at", at),
+            is_dated=is_dated,
+        )
 
     def _is_quoted(self, origin: Origin, text: str) -> bool:
         if origin.session is None or origin.quote is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,11 +10,12 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from truekeep.archive import Archive
+from truekeep.audience import Audience
 from truekeep.audit import Audit
 from truekeep.boundary import ActionAnswer, Boundary
 from truekeep.browsing import Browser, Listing, Sought
 from truekeep.burial import Burial
-from truekeep.candidate import checked_limit, checked_moment, checked_text
+from truekeep.candidate import checked_limit, checked_moment
 from truekeep.catalog import Catalog
 from truekeep.channels import Channels
 from truekeep.chronicle import Chronicle
@@ -26,7 +27,7 @@ from truekeep.custody import Custody
 from truekeep.distil import Distilled, Distiller
 from truekeep.embed import Embedder, by_name
 from truekeep.erasure import Eraser, Receipt
-from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
+from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.export import exported
 from truekeep.exposures import Exposures
 from truekeep.extract.job_rows import SealedJobs
@@ -34,23 +35,22 @@ from truekeep.extract.library import PromptLibrary
 from truekeep.extract.prompt_rows import SealedPrompts
 from truekeep.extract.working_rows import SealedWorking
 from truekeep.extraction import Extractions
+from truekeep.forgetting import Forgetting
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
 from truekeep.holding import Holding
 from truekeep.incident import Incident, IncidentKit, Report, Source
-from truekeep.influence import InfluencePolicy, Shelf, may_retire
-from truekeep.influence import Reader as ForWhom
+from truekeep.influence import InfluencePolicy, Shelf
 from truekeep.intake import Fields, Intake
 from truekeep.judging import Judge
 from truekeep.lineage import Lineage
 from truekeep.loading import Portion, load
 from truekeep.memory_rows import MemoryRows
-from truekeep.origin import keep_name, own_principal, relays, require, session_name, standing_of
+from truekeep.origin import keep_name, own_principal, session_name
 from truekeep.policy import preset
-from truekeep.principal import principal_of
 from truekeep.proofs import Proofs
 from truekeep.provenance import Provenance
-from truekeep.reading import Reader, is_hearsay
+from truekeep.reading import Reader
 from truekeep.recall import Filters, Query, Recall, Recaller
 from truekeep.register import Register
 from truekeep.review import Review
@@ -62,13 +62,13 @@ from truekeep.settlement import Settlement
 from truekeep.snapshots import Snapshots
 from truekeep.statements import Statements
 from truekeep.stores.files import open_ledger
-from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
-from truekeep.succession import ANYBODY, Succession
+from truekeep.succession import Succession
 from truekeep.talks import Talks
 from truekeep.tombstones import Tombstones
 from truekeep.transcripts import Transcripts
-from truekeep.types import MEMBER, Candidate, Decision, Memory, Origin, Snapshot, Standing, Verdict, utc_text
+from truekeep.types import MEMBER, Snapshot, Verdict, utc_text
 from truekeep.working import Working
 
 OPERATOR, NOT_GIVEN = "operator", "not given"
@@ -109,14 +109,16 @@ class Keep:
         transcripts = Transcripts(ledger)
         self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
         self._exposures = Exposures(ledger, clock)
+        self._audience = Audience(self.channels, self._sessions, self._exposures)
+        self._reader = reader = Reader(ledger, self._proofs, succession, panel, policy, clock)
         self._intake = Intake(
-            settings, self.channels, self._sessions, lambda memory_id: memory_from(self._found(memory_id))
+            settings, self.channels, self._sessions, lambda memory_id: memory_from(reader.found(memory_id))
         )
         memory_rows = MemoryRows(ledger, catalog, rivals, lineage)
         settlement = Settlement(ledger, succession, rivals, clock)
         holding = Holding(ledger, settings, clock)
-        self._custody = custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
-        self._burial = burial = Burial(ledger, custody, Tombstones(ledger, clock), lineage, self._proofs)
+        custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
+        burial = Burial(ledger, custody, Tombstones(ledger, clock), lineage, self._proofs)
         self._judge = Judge(
             catalog, statements, burial, self.channels.mutes, with_judge(panel, settings), policy, clock
         )
@@ -133,8 +135,8 @@ class Keep:
             clock,
         )
         self.requests = self._gate.requests
-        self._reader = Reader(ledger, self._proofs, succession, panel, policy, clock)
         self._archive = Archive(ledger)
+        self._forgetting = Forgetting(ledger, self.channels, reader, self._archive, self._gate, custody, burial)
         self._recaller = Recaller(ledger, catalog, self._archive, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
         self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
@@ -142,13 +144,13 @@ class Keep:
         self._kit = IncidentKit(ledger, custody, self._reader, self._register, chronicle, self.actions.tickets, clock)
         self._browser = Browser(ledger, self._register, self._reader, clock)
         groups = Groups(ledger, self._reader, self._judge, statements, self.actions.tickets, settings)
-        self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._all_readers, clock)
+        self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._audience.everybody, clock)
         self._credits = CreditBook(ledger, self.actions.tickets, self._proofs, settlement, holding, settings, clock)
         self.review = Review(ledger, self._gate, custody, burial, self._reader, clock, settings.text_cap)
         self.audit = Audit(ledger, chronicle)
         jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
         self.working = Working(
-            ledger, rows, jobs, self._sessions, self.channels, self._gate, self.observe, settings, clock
+            ledger, rows, jobs, self._sessions, self.channels, self._gate, self._intake.observe, settings, clock
         )
         self.prompts = PromptLibrary(SealedPrompts(ledger), clock)
         talks, provenance = Talks(self._sessions, rows), Provenance(self._intake)
@@ -227,43 +229,21 @@ class Keep:
     def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""
         candidate = self._intake.candidate(text, via=via, **fields)
-        return self._gate.admit_change(memory_from(self._found(memory_id)), candidate)
+        return self._gate.admit_change(memory_from(self._reader.found(memory_id)), candidate)
 
     def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
         """Forget a memory. People delete; what an agent wants deleted waits for a person.
 
         In a shared keep members delete their own words and propose to delete others'.
         """
-        channel = self.channels.get(via)
-        sealed = self._found(memory_id)
-        memory = memory_from(sealed)
-        is_shared = self.channels.is_shared()
-        if not channel.may("delete") or (is_shared and own_principal(channel) != memory.origin.principal):
-            require(channel, "delete" if channel.may("delete") else "propose")
-            proposal = Candidate(memory.text, standing_of(channel), Origin(channel.name, parents=(memory.id,)))
-            return self._gate.propose_deletion(memory, proposal)
-        with self._ledger.writing() as entry:
-            sealed = self._found(memory_id)  # another process may have changed or removed it since the look above
-            memory = memory_from(sealed)
-            self._custody.delete(entry, sealed, by=channel.name)
-            if memory.verified and not is_shared:  # no member forgets a claim for the others
-                self._burial.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
-            verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
-            entry.told.append(verdict)
-        return verdict
+        return self._forgetting.delete(memory_id, via=via, reason=reason)
 
     def restore(self, memory_id: str, *, via: str, version: int | None = None) -> Verdict:
         """Make a memory the newest word again: one that was replaced, an earlier version, or one that was deleted.
 
         Only people do, today's screens look at it once more, and it stands no higher than it stood.
         """
-        channel = self.channels.get(via)
-        require(channel, "delete")
-        chosen = self._version(memory_id, version)
-        whom = ForWhom(own_principal(channel), self.channels.is_shared())
-        if not may_retire(chosen, whom):
-            raise NotAllowed("In a shared keep members bring back only their own words.")
-        return self._gate.readmit(chosen, by=channel.name)
+        return self._forgetting.restore(memory_id, via=via, version=version)
 
     def consolidate(
         self,
@@ -316,10 +296,10 @@ class Keep:
                 as_of=moment,
                 filters=filters or Filters(),
                 explain=explain,
-                whom=self._whom(session),
+                whom=self._audience.of(session),
             )
         )
-        self._showed(session, [hit.memory for hit in hits if not hit.blocked], "recall")
+        self._audience.saw(session, [hit.memory for hit in hits if not hit.blocked], "recall")
         return hits
 
     def get_memories(
@@ -335,15 +315,15 @@ class Keep:
         ``after`` is the id of the last memory of the page before. ``as_of`` lists what held at another moment, also
         what was replaced or changed since; ``history`` has the versions of one memory.
         """
-        start = self._found(after).row.seq if after is not None else 0
+        start = self._reader.found(after).row.seq if after is not None else 0
         moment = checked_moment("as_of", as_of)
         checked_limit(limit)
-        listed = self._reader.listed(after=start, limit=limit, whom=self._whom(session), as_of=moment)
+        listed = self._reader.listed(after=start, limit=limit, whom=self._audience.of(session), as_of=moment)
         if moment is not None:
             earlier = [self._reader.earlier(one.memory, one.until) for one in self._archive.changed()]
             then = [shown for shown in earlier if shown.memory.seq > start and shown.held_at(moment)]
             listed = sorted([*listed, *then], key=lambda shown: shown.memory.seq)[:limit]
-        self._showed(session, [shown.memory for shown in listed if not shown.blocked], "list")
+        self._audience.saw(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
     def browse(self, sought: Sought | None = None, *, before: int | None = None, limit: int = 50) -> Listing:
@@ -359,10 +339,10 @@ class Keep:
 
     def get_memory(self, memory_id: str, *, session: str | None = None) -> dict[str, Any]:
         """One memory as a dictionary."""
-        sealed = self._found(memory_id)
+        sealed = self._reader.found(memory_id)
         access = self._exposures.access(memory_id)
-        found = self._reader.shown(memory_from(sealed), whom=self._whom(session))
-        self._showed(session, [] if found.blocked else [found.memory], "get")
+        found = self._reader.shown(memory_from(sealed), whom=self._audience.of(session))
+        self._audience.saw(session, [] if found.blocked else [found.memory], "get")
         shown = found.as_dict()
         return shown | {"accessed": access.times, "accessed_at": utc_text(access.last) if access.last else None}
 
@@ -380,7 +360,7 @@ class Keep:
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
         """The frozen, fenced text for that session's prompt."""
-        snapshot = self._snapshots.of(session_name(session), self._whom(session), refresh=refresh)
+        snapshot = self._snapshots.of(session_name(session), self._audience.of(session), refresh=refresh)
         if snapshot.shows_hearsay:
             self._sessions.taint(session)
         return snapshot
@@ -391,7 +371,7 @@ class Keep:
         self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None
     ) -> ActionAnswer:
         """May the agent make this call? Allow, confirm or deny, by where each value in it came from."""
-        return self.actions.check(session_name(session), name, arguments, self._whom(session), run=run)
+        return self.actions.check(session_name(session), name, arguments, self._audience.of(session), run=run)
 
     def credit(self, run: str, outcome: str, *, via: str) -> dict[str, Any]:
         """Say how a run ended. It counts for the memories whose values are in the run's redeemed tickets."""
@@ -494,19 +474,8 @@ class Keep:
         is_dated: bool = True,
     ) -> None:
         """Report what a session took in. Only the owner's channel makes owner messages; ``role`` is for display."""
-        known = self.channels.get(channel)
-        require(known, "observe" if known.standing is Standing.OWNER else "write")
-        named = principal_of(known.name, principal)
-        self._sessions.observe(
-            session_name(session),
-            known,
-            checked_text(text, self.settings.observe_cap),
-            principal=named or own_principal(known),
-            relayed=relays(known, named),
-            message=checked_text(message, self.settings.field_cap) if message is not None else None,
-            role=checked_text(role, self.settings.field_cap) if role is not None else None,
-            at=checked_moment("at", at),
-            is_dated=is_dated,
+        self._intake.observe(
+            session, channel, text, principal=principal, message=message, role=role, at=at, is_dated=is_dated
         )
 
     def extract(self, session: str, strategy: str = "discrete", **options: Any) -> Distilled:
@@ -564,44 +533,3 @@ class Keep:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _whom(self, session: str | None) -> ForWhom:
-        """For whom a session reads: in a shared keep, whose words count as the owner's."""
-        if not self.channels.is_shared():
-            return ANYBODY
-        return ForWhom(principal=self._sessions.state(session).member, is_shared_keep=True)
-
-    def _all_readers(self) -> list[ForWhom]:
-        """Everybody for whom a memory could act."""
-        if not self.channels.is_shared():
-            return [ANYBODY]
-        names = (str(one["name"]) for one in self.channels.list() if one["state"] != "retired")
-        known = [own_principal(self.channels.get(name)) for name in names if name.startswith(MEMBER)]
-        return [ForWhom(principal=name, is_shared_keep=True) for name in (None, *known)]
-
-    def _showed(self, session: str | None, memories: Sequence[Memory], how: str) -> None:
-        """What a session was shown counts: it is an exposure, and hearsay taints a mediated session."""
-        if session is None:
-            return
-        if any(is_hearsay(memory) for memory in memories):
-            self._sessions.taint(session_name(session))
-        self._exposures.show(session_name(session), memories, how)
-
-    def _version(self, memory_id: str, version: int | None) -> Memory:
-        if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
-            raise InvalidRequest("A version is a whole number.", code="invalid_version")
-        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
-        living = [memory_from(sealed)] if sealed is not None and sealed.verified else []
-        kept = [one.memory for one in self._archive.versions(memory_id)] if isinstance(memory_id, str) else []
-        found = [memory for memory in (*kept, *living) if version in (None, memory.version)]
-        if not found:
-            raise UnknownId("No such version in this keep.", hint="keep.history(memory_id) lists what there is.")
-        return found[-1]
-
-    def _found(self, memory_id: str) -> Sealed:
-        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
-        if sealed is None:
-            raise UnknownId(
-                "No such memory in this keep.", hint="List them with keep.get_memories() or 'truekeep list'."
-            )
-        return sealed

@@ -10,13 +10,14 @@ from typing import Any
 
 from truekeep import fence
 from truekeep.candidate import fields_of
+from truekeep.errors import UnknownId
 from truekeep.influence import UNRIVALLED, Place
 from truekeep.influence import Reader as ForWhom
 from truekeep.policy import Policy, blocking
 from truekeep.proofs import Proofs
 from truekeep.screens.credentials import redact
 from truekeep.screens.panel import Panel, Screening
-from truekeep.stores.ledger import Ledger
+from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.succession import ANYBODY, Succession
 from truekeep.types import Memory, Standing, utc_text
@@ -117,6 +118,15 @@ class Reader:
         self._policy = policy
         self._clock = clock
         self._judged: dict[tuple[str, int, str], tuple[str, ...]] = {}
+
+    def found(self, memory_id: str) -> Sealed:
+        """The memory of that id as it is in the store."""
+        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        if sealed is None:
+            raise UnknownId(
+                "No such memory in this keep.", hint="List them with keep.get_memories() or 'truekeep list'."
+            )
+        return sealed
 
     def shown(
         self, memory: Memory, now: datetime | None = None, panel: Panel | None = None, whom: ForWhom = ANYBODY

@@ -68,11 +68,12 @@ def test_what_another_process_changed_or_removed_meanwhile_is_not_deleted_or_cha
     with Keep.open("alice", home=home) as keep, Keep.open("alice", home=home) as other:
         plots = [keep.remember(f"Plot {number} is leased.", via="user").memory_id for number in range(3)]
         first, second, third = map(str, plots)
-        looks = keep._found
+        reader = keep._reader
+        looks = reader.found
 
         def slow(memory_id: str) -> object:
             found = looks(memory_id)
-            monkeypatch.setattr(keep, "_found", looks)
+            monkeypatch.setattr(reader, "found", looks)
             if memory_id == third:
                 other.update_memory(third, "Plot 2 is sold.", via="user")
             else:
@@ -80,13 +81,13 @@ def test_what_another_process_changed_or_removed_meanwhile_is_not_deleted_or_cha
                 other.remember("Another takes its place.", via="user")
             return found
 
-        monkeypatch.setattr(keep, "_found", slow)
+        monkeypatch.setattr(reader, "found", slow)
         with pytest.raises(UnknownId):
             keep.delete_memory(first, via="user")
-        monkeypatch.setattr(keep, "_found", slow)
+        monkeypatch.setattr(reader, "found", slow)
         with pytest.raises(UnknownId):
             keep.update_memory(second, "Plot 1 is sold.", via="user")
-        monkeypatch.setattr(keep, "_found", slow)
+        monkeypatch.setattr(reader, "found", slow)
         with pytest.raises(InvalidRequest) as caught:
             keep.update_memory(third, "Plot 2 is fallow.", via="user")
         assert caught.value.code == "memory_changed"

@@ -16,6 +16,7 @@ from truekeep.consolidation import Consolidator, groups
 from truekeep.gate import Gate
 from truekeep.influence import Corroboration, Influence, standing_in
 from truekeep.influence.corroboration import Statement
+from truekeep.intake import Intake
 from truekeep.keep import Keep
 from truekeep.proofs import Proofs
 from truekeep.quote import Parts, Proof
@@ -107,12 +108,12 @@ def allowing_everything(patch: Patch) -> None:
 
 def believing_roles(patch: Patch) -> None:
     """A message with the role of the user is taken for the user's."""
-    real = Keep.observe
+    real = Intake.observe
 
-    def observe(self: Keep, session: str, channel: str, text: str, **fields: Any) -> None:
+    def observe(self: Intake, session: str, channel: str, text: str, **fields: Any) -> None:
         real(self, session, "user" if fields.get("role") == "user" else channel, text, **fields)
 
-    patch.setattr(Keep, "observe", observe)
+    patch.setattr(Intake, "observe", observe)
 
 
 def changing_by_anybody(patch: Patch) -> None:
