@@ -27,7 +27,7 @@ from truekeep.custody import Custody
 from truekeep.distil import Distilled, Distiller
 from truekeep.embed import Embedder, by_name
 from truekeep.erasure import Eraser, Receipt
-from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.errors import InvalidRequest
 from truekeep.export import exported
 from truekeep.exposures import Exposures
 from truekeep.extract.job_rows import SealedJobs
@@ -38,6 +38,7 @@ from truekeep.extraction import Extractions
 from truekeep.forgetting import Forgetting
 from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
+from truekeep.history import History
 from truekeep.holding import Holding
 from truekeep.incident import Incident, IncidentKit, Report, Source
 from truekeep.influence import InfluencePolicy, Shelf
@@ -136,6 +137,7 @@ class Keep:
         )
         self.requests = self._gate.requests
         self._archive = Archive(ledger)
+        self._history = History(ledger, reader, self._archive)
         self._forgetting = Forgetting(ledger, self.channels, reader, self._archive, self._gate, custody, burial)
         self._recaller = Recaller(ledger, catalog, self._archive, self._reader, settings)
         self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
@@ -318,11 +320,11 @@ class Keep:
         start = self._reader.found(after).row.seq if after is not None else 0
         moment = checked_moment("as_of", as_of)
         checked_limit(limit)
-        listed = self._reader.listed(after=start, limit=limit, whom=self._audience.of(session), as_of=moment)
-        if moment is not None:
-            earlier = [self._reader.earlier(one.memory, one.until) for one in self._archive.changed()]
-            then = [shown for shown in earlier if shown.memory.seq > start and shown.held_at(moment)]
-            listed = sorted([*listed, *then], key=lambda shown: shown.memory.seq)[:limit]
+        whom = self._audience.of(session)
+        if moment is None:
+            listed = self._reader.listed(after=start, limit=limit, whom=whom)
+        else:
+            listed = self._history.listed(moment, after=start, limit=limit, whom=whom)
         self._audience.saw(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
@@ -348,15 +350,7 @@ class Keep:
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """The versions of one memory, oldest first, the present one last; what was deleted has only earlier ones."""
-        versions = self._archive.versions(memory_id) if isinstance(memory_id, str) else []
-        earlier = [
-            self._reader.earlier(version.memory, version.until).as_dict() | {"retired": version.why}
-            for version in versions
-        ]
-        found = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
-        if found is None and not earlier:
-            raise UnknownId("No such memory in this keep, and there never was.")
-        return earlier + ([self._reader.shown(memory_from(found)).as_dict() | {"retired": None}] if found else [])
+        return self._history.of(memory_id)
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
         """The frozen, fenced text for that session's prompt."""
