@@ -9,68 +9,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from truekeep.archive import Archive
-from truekeep.audience import Audience
-from truekeep.audit import Audit
-from truekeep.boundary import ActionAnswer, Boundary
-from truekeep.browsing import Browser, Listing, Sought
-from truekeep.burial import Burial
+from truekeep.assembly import Ground, assembled
+from truekeep.boundary import ActionAnswer
+from truekeep.browsing import Listing, Sought
 from truekeep.candidate import checked_limit, checked_moment
 from truekeep.catalog import Catalog
-from truekeep.channels import Channels
-from truekeep.chronicle import Chronicle
 from truekeep.config import Paths, Settings
-from truekeep.consolidation import Consolidator, Progress
-from truekeep.consolidation.groups import Groups
-from truekeep.credit import CreditBook
-from truekeep.custody import Custody
-from truekeep.distil import Distilled, Distiller
+from truekeep.consolidation import Progress
+from truekeep.distil import Distilled
 from truekeep.embed import Embedder, by_name
-from truekeep.erasure import Eraser, Receipt
+from truekeep.erasure import Receipt
 from truekeep.errors import InvalidRequest
 from truekeep.export import exported
-from truekeep.exposures import Exposures
-from truekeep.extract.job_rows import SealedJobs
-from truekeep.extract.library import PromptLibrary
-from truekeep.extract.prompt_rows import SealedPrompts
-from truekeep.extract.working_rows import SealedWorking
-from truekeep.extraction import Extractions
-from truekeep.forgetting import Forgetting
-from truekeep.gate import Gate
 from truekeep.handles import Handle, Session
-from truekeep.history import History
-from truekeep.holding import Holding
-from truekeep.incident import Incident, IncidentKit, Report, Source
-from truekeep.influence import InfluencePolicy, Shelf
-from truekeep.intake import Fields, Intake
-from truekeep.judging import Judge
-from truekeep.lineage import Lineage
+from truekeep.incident import Incident, Report, Source
+from truekeep.intake import Fields
 from truekeep.loading import Portion, load
-from truekeep.memory_rows import MemoryRows
 from truekeep.origin import keep_name, own_principal, session_name
 from truekeep.policy import preset
-from truekeep.proofs import Proofs
-from truekeep.provenance import Provenance
-from truekeep.reading import Reader
-from truekeep.recall import Filters, Query, Recall, Recaller
-from truekeep.register import Register
-from truekeep.review import Review
-from truekeep.rivals import Rivals
-from truekeep.screens.judged import with_judge
+from truekeep.recall import Filters, Query, Recall
 from truekeep.screens.panel import Screening
-from truekeep.sessions import Sessions
-from truekeep.settlement import Settlement
-from truekeep.snapshots import Snapshots
-from truekeep.statements import Statements
 from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
-from truekeep.succession import Succession
-from truekeep.talks import Talks
-from truekeep.tombstones import Tombstones
-from truekeep.transcripts import Transcripts
 from truekeep.types import MEMBER, Snapshot, Verdict, utc_text
-from truekeep.working import Working
 
 OPERATOR, NOT_GIVEN = "operator", "not given"
 """Who took something back, and why, where the host program does not say."""
@@ -93,72 +55,26 @@ class Keep:
         settings: Settings,
         clock: Callable[[], datetime],
     ) -> None:
+        house = assembled(Ground(name, ledger, catalog, panel, settings, clock))
         self.name = name
         self.settings = settings
+        self.channels = house.evidence.channels
+        self.requests = house.way_in.gate.requests
+        self.actions = house.acting.boundary
+        self.review = house.upkeep.review
+        self.audit = house.upkeep.audit
+        self.working = house.extraction.working
+        self.prompts = house.extraction.prompts
+        self.extraction = house.extraction.extractions
         self._paths: Paths | None = None
         self._ledger = ledger
-        self._clock = clock
-        policy = preset(settings.policy)
         self._catalog = catalog
-        statements, rule = Statements(ledger), InfluencePolicy(settings.hearsay_may_act_by_credit)
-        shelf = Shelf(settings.hearsay_shelf_days, settings.enrolled_shelf_days)
-        self.channels = Channels(ledger, settings, clock)
-        self._proofs = Proofs(ledger, shelf, clock, self.channels.is_shared)
-        self._rivals = rivals = Rivals(ledger)
-        lineage = Lineage(ledger)
-        succession = Succession(ledger, self._proofs, rivals, rule)
-        transcripts = Transcripts(ledger)
-        self._sessions = Sessions(ledger, transcripts, self._proofs.note, clock)
-        self._exposures = Exposures(ledger, clock)
-        self._audience = Audience(self.channels, self._sessions, self._exposures)
-        self._reader = reader = Reader(ledger, self._proofs, succession, panel, policy, clock)
-        self._intake = Intake(
-            settings, self.channels, self._sessions, lambda memory_id: memory_from(reader.found(memory_id))
-        )
-        memory_rows = MemoryRows(ledger, catalog, rivals, lineage)
-        settlement = Settlement(ledger, succession, rivals, clock)
-        holding = Holding(ledger, settings, clock)
-        custody = Custody(ledger, catalog, memory_rows, rivals, settlement, holding, clock)
-        burial = Burial(ledger, custody, Tombstones(ledger, clock), lineage, self._proofs)
-        self._judge = Judge(
-            catalog, statements, burial, self.channels.mutes, with_judge(panel, settings), policy, clock
-        )
-        self._gate = Gate(
-            ledger,
-            catalog,
-            memory_rows,
-            statements,
-            self._proofs,
-            settlement,
-            holding,
-            burial,
-            self._judge,
-            clock,
-        )
-        self.requests = self._gate.requests
-        self._archive = Archive(ledger)
-        self._history = History(ledger, reader, self._archive)
-        self._forgetting = Forgetting(ledger, self.channels, reader, self._archive, self._gate, custody, burial)
-        self._recaller = Recaller(ledger, catalog, self._archive, self._reader, settings)
-        self._snapshots = Snapshots(ledger, self._reader, panel, self._exposures, settings, clock)
-        self.actions = Boundary(ledger, self.channels, self._sessions, transcripts, self._reader, settings, clock)
-        self._register, chronicle = Register(ledger), Chronicle(ledger)
-        self._kit = IncidentKit(ledger, custody, self._reader, self._register, chronicle, self.actions.tickets, clock)
-        self._browser = Browser(ledger, self._register, self._reader, clock)
-        groups = Groups(ledger, self._reader, self._judge, statements, self.actions.tickets, settings)
-        self._consolidator = Consolidator(ledger, catalog, custody, groups, succession, self._audience.everybody, clock)
-        self._credits = CreditBook(ledger, self.actions.tickets, self._proofs, settlement, holding, settings, clock)
-        self.review = Review(ledger, self._gate, custody, burial, self._reader, clock, settings.text_cap)
-        self.audit = Audit(ledger, chronicle)
-        jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
-        self.working = Working(
-            ledger, rows, jobs, self._sessions, self.channels, self._gate, self._intake.observe, settings, clock
-        )
-        self.prompts = PromptLibrary(SealedPrompts(ledger), clock)
-        talks, provenance = Talks(self._sessions, rows), Provenance(self._intake)
-        distiller = Distiller(ledger, jobs, talks, provenance, self._gate, self.prompts, clock)
-        self.extraction = Extractions(ledger, jobs, distiller, self.channels.get, settings, clock)
-        self._sessions.on_owner_message(self.extraction.heard)
+        self._clock = clock
+        self._sessions = house.evidence.sessions
+        self._way_in = house.way_in
+        self._way_out = house.way_out
+        self._credits = house.acting.credits
+        self._upkeep = house.upkeep
 
     @classmethod
     def open(
@@ -193,11 +109,11 @@ class Keep:
 
     def remember(self, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Put a text through the gate. A refusal is an answer: the verdict says what was decided and why."""
-        return self._gate.admit(self._intake.candidate(text, via=via, **fields))
+        return self._way_in.gate.admit(self._way_in.intake.candidate(text, via=via, **fields))
 
     def weigh(self, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """What would be decided about a text now; nothing is stored, queued or audited."""
-        return self._gate.weigh(self._intake.candidate(text, via=via, **fields))
+        return self._way_in.gate.weigh(self._way_in.intake.candidate(text, via=via, **fields))
 
     def remember_many(
         self,
@@ -215,8 +131,8 @@ class Keep:
         can be resumed where it stopped. ``request`` names the batch: what was stored under that name before, by
         whichever process, is answered as it was and not stored again.
         """
-        candidates = self._intake.candidates(entries, via=via, **shared)
-        return self._gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark, request=request)
+        candidates = self._way_in.intake.candidates(entries, via=via, **shared)
+        return self._way_in.gate.admit_all(candidates, skip_rejected=skip_rejected, mark=mark, request=request)
 
     def remember_batches(
         self, batches: Iterable[tuple[str, Iterable[str | Mapping[str, Any]], str | None]]
@@ -225,27 +141,27 @@ class Keep:
 
         Gives the verdicts of each batch once it is stored; the next one is being embedded meanwhile.
         """
-        portions = (Portion(self._intake.candidates(entries, via=via), mark) for via, entries, mark in batches)
-        return load(portions, self._gate, self._catalog)
+        portions = (Portion(self._way_in.intake.candidates(entries, via=via), mark) for via, entries, mark in batches)
+        return load(portions, self._way_in.gate, self._catalog)
 
     def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""
-        candidate = self._intake.candidate(text, via=via, **fields)
-        return self._gate.admit_change(memory_from(self._reader.found(memory_id)), candidate)
+        candidate = self._way_in.intake.candidate(text, via=via, **fields)
+        return self._way_in.gate.admit_change(memory_from(self._way_out.reader.found(memory_id)), candidate)
 
     def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
         """Forget a memory. People delete; what an agent wants deleted waits for a person.
 
         In a shared keep members delete their own words and propose to delete others'.
         """
-        return self._forgetting.delete(memory_id, via=via, reason=reason)
+        return self._way_in.forgetting.delete(memory_id, via=via, reason=reason)
 
     def restore(self, memory_id: str, *, via: str, version: int | None = None) -> Verdict:
         """Make a memory the newest word again: one that was replaced, an earlier version, or one that was deleted.
 
         Only people do, today's screens look at it once more, and it stands no higher than it stood.
         """
-        return self._forgetting.restore(memory_id, via=via, version=version)
+        return self._way_in.forgetting.restore(memory_id, via=via, version=version)
 
     def consolidate(
         self,
@@ -259,7 +175,7 @@ class Keep:
 
         Nobody acts who did not, and nobody who did stops: only equals are merged, and who acts is checked each time.
         """
-        return self._consolidator.run(by=by, reason=reason, dry_run=dry_run, progress=progress)
+        return self._upkeep.consolidator.run(by=by, reason=reason, dry_run=dry_run, progress=progress)
 
     # Reading
 
@@ -287,7 +203,7 @@ class Keep:
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= settings.k_cap:
             raise InvalidRequest(f"k must be a whole number from 1 to {settings.k_cap:,}.", code="invalid_k")
         moment = checked_moment("as_of", as_of)
-        hits = self._recaller.answer(
+        hits = self._way_out.recaller.answer(
             Query(
                 text=query,
                 k=k,
@@ -298,10 +214,10 @@ class Keep:
                 as_of=moment,
                 filters=filters or Filters(),
                 explain=explain,
-                whom=self._audience.of(session),
+                whom=self._way_out.audience.of(session),
             )
         )
-        self._audience.saw(session, [hit.memory for hit in hits if not hit.blocked], "recall")
+        self._way_out.audience.saw(session, [hit.memory for hit in hits if not hit.blocked], "recall")
         return hits
 
     def get_memories(
@@ -317,15 +233,15 @@ class Keep:
         ``after`` is the id of the last memory of the page before. ``as_of`` lists what held at another moment, also
         what was replaced or changed since; ``history`` has the versions of one memory.
         """
-        start = self._reader.found(after).row.seq if after is not None else 0
+        start = self._way_out.reader.found(after).row.seq if after is not None else 0
         moment = checked_moment("as_of", as_of)
         checked_limit(limit)
-        whom = self._audience.of(session)
+        whom = self._way_out.audience.of(session)
         if moment is None:
-            listed = self._reader.listed(after=start, limit=limit, whom=whom)
+            listed = self._way_out.reader.listed(after=start, limit=limit, whom=whom)
         else:
-            listed = self._history.listed(moment, after=start, limit=limit, whom=whom)
-        self._audience.saw(session, [shown.memory for shown in listed if not shown.blocked], "list")
+            listed = self._way_out.history.listed(moment, after=start, limit=limit, whom=whom)
+        self._way_out.audience.saw(session, [shown.memory for shown in listed if not shown.blocked], "list")
         return [shown.as_dict() for shown in listed]
 
     def browse(self, sought: Sought | None = None, *, before: int | None = None, limit: int = 50) -> Listing:
@@ -333,28 +249,29 @@ class Keep:
 
         ``before`` is the one of the listing before this one.
         """
-        return self._browser.listing(sought or Sought(), before=before, limit=limit)
+        return self._way_out.browser.listing(sought or Sought(), before=before, limit=limit)
 
     def sources(self, most: int = 100) -> dict[str, list[tuple[str, int]]]:
         """The principals, channels, sessions and prompts with the most memories, and how many each has."""
-        return self._register.sources(most)
+        return self._way_out.register.sources(most)
 
     def get_memory(self, memory_id: str, *, session: str | None = None) -> dict[str, Any]:
         """One memory as a dictionary."""
-        sealed = self._reader.found(memory_id)
-        access = self._exposures.access(memory_id)
-        found = self._reader.shown(memory_from(sealed), whom=self._audience.of(session))
-        self._audience.saw(session, [] if found.blocked else [found.memory], "get")
+        sealed = self._way_out.reader.found(memory_id)
+        access = self._way_out.exposures.access(memory_id)
+        found = self._way_out.reader.shown(memory_from(sealed), whom=self._way_out.audience.of(session))
+        self._way_out.audience.saw(session, [] if found.blocked else [found.memory], "get")
         shown = found.as_dict()
         return shown | {"accessed": access.times, "accessed_at": utc_text(access.last) if access.last else None}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
         """The versions of one memory, oldest first, the present one last; what was deleted has only earlier ones."""
-        return self._history.of(memory_id)
+        return self._way_out.history.of(memory_id)
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Snapshot:
         """The frozen, fenced text for that session's prompt."""
-        snapshot = self._snapshots.of(session_name(session), self._audience.of(session), refresh=refresh)
+        name = session_name(session)
+        snapshot = self._way_out.snapshots.of(name, self._way_out.audience.of(session), refresh=refresh)
         if snapshot.shows_hearsay:
             self._sessions.taint(session)
         return snapshot
@@ -365,7 +282,7 @@ class Keep:
         self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None
     ) -> ActionAnswer:
         """May the agent make this call? Allow, confirm or deny, by where each value in it came from."""
-        return self.actions.check(session_name(session), name, arguments, self._audience.of(session), run=run)
+        return self.actions.check(session_name(session), name, arguments, self._way_out.audience.of(session), run=run)
 
     def credit(self, run: str, outcome: str, *, via: str) -> dict[str, Any]:
         """Say how a run ended. It counts for the memories whose values are in the run's redeemed tickets."""
@@ -379,15 +296,15 @@ class Keep:
         Of each ``most`` are told, if that is given, and all counted.
         """
         checked_limit(most)
-        return self._kit.trace(memory_id, most)
+        return self._upkeep.incident.trace(memory_id, most)
 
     def exposures(self, memory_id: str) -> list[dict[str, Any]]:
         """Which sessions were shown a memory, and which actions it was matched in."""
-        return self._kit.exposures(memory_id)
+        return self._upkeep.incident.exposures(memory_id)
 
     def blame(self, run: str) -> Report:
         """From a run's actions back to the memories in them, and to where those came from."""
-        return self._kit.blame(run)
+        return self._upkeep.incident.blame(run)
 
     def reach(
         self,
@@ -405,7 +322,7 @@ class Keep:
         the source back would change.
         """
         checked_limit(most)
-        return self._kit.reach(Source.checked(principal, channel, session, prompt, since), most=most)
+        return self._upkeep.incident.reach(Source.checked(principal, channel, session, prompt, since), most=most)
 
     def revoke(
         self,
@@ -421,25 +338,25 @@ class Keep:
     ) -> Report:
         """Take back what came from a source and all that was derived from it; ``dry_run`` only says what that does."""
         source = Source.checked(principal, channel, session, prompt, since)
-        return self._kit.revoke(source, by=by, reason=reason, dry_run=dry_run)
+        return self._upkeep.incident.revoke(source, by=by, reason=reason, dry_run=dry_run)
 
     def rewind(
         self, to: datetime | int, *, dry_run: bool = False, by: str = OPERATOR, reason: str = NOT_GIVEN
     ) -> Report:
         """Put the memories back to what they were at a moment or after an audit event; ``dry_run`` only says how."""
-        return self._kit.rewind(to, by=by, reason=reason, dry_run=dry_run)
+        return self._upkeep.incident.rewind(to, by=by, reason=reason, dry_run=dry_run)
 
     def undo(self, incident: str, *, by: str = OPERATOR, reason: str = NOT_GIVEN) -> Incident:
         """Take a revocation, a rewind or a consolidation back."""
-        return self._kit.undo(incident, by=by, reason=reason)
+        return self._upkeep.incident.undo(incident, by=by, reason=reason)
 
     def account(self, incident: str) -> Report:
         """An incident told again, as a report: what it took out or put back, who had seen it and what was done."""
-        return self._kit.account(incident)
+        return self._upkeep.incident.account(incident)
 
     def incidents(self) -> list[Incident]:
         """Every revocation, rewind and consolidation, oldest first."""
-        return self._kit.listed()
+        return self._upkeep.incident.listed()
 
     # Handles
 
@@ -468,7 +385,7 @@ class Keep:
         is_dated: bool = True,
     ) -> None:
         """Report what a session took in. Only the owner's channel makes owner messages; ``role`` is for display."""
-        self._intake.observe(
+        self._way_in.intake.observe(
             session, channel, text, principal=principal, message=message, role=role, at=at, is_dated=is_dated
         )
 
@@ -493,15 +410,14 @@ class Keep:
 
     def export(self) -> list[str]:
         """All memories as signed JSON lines, screened and sanitised like any other answer."""
-        listed = [shown.as_dict() for shown in self._reader.listed()]
+        listed = [shown.as_dict() for shown in self._way_out.reader.listed()]
         return exported(self._ledger, self.name, utc_text(self._clock()), listed)
 
     def erase(
         self, ids: Iterable[str] = (), *, subject: str | None = None, by: str, reason: str, dry_run: bool = False
     ) -> Receipt:
         """Erase memories, or everything that names a subject, for good; the audit log keeps keyed hashes only."""
-        eraser = Eraser(self.name, self._ledger, self._rivals, self._clock)
-        return eraser.erase(subject=subject, ids=ids, by=by, reason=reason, dry_run=dry_run)
+        return self._upkeep.eraser.erase(subject=subject, ids=ids, by=by, reason=reason, dry_run=dry_run)
 
     def destroy(self, *, confirm: str) -> None:
         """Shred the keep: its key first, then its files. ``confirm`` must be the keep's name."""

@@ -44,7 +44,7 @@ def stored(keep: Keep) -> dict[str, list[str]]:
 
 def quote_of(keep: Keep, memory_id: str) -> str:
     """The stored quote; listings do not show it, because nobody sanitised it."""
-    quote = memory_from(keep._reader.found(memory_id)).origin.quote
+    quote = memory_from(keep._way_out.reader.found(memory_id)).origin.quote
     assert quote
     return quote
 

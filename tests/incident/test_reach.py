@@ -69,7 +69,7 @@ def test_the_look_follows_what_is_taken_out_put_back_and_merged(informed: Keep) 
 
 def acting(keep: Keep) -> set[str]:
     memories = [memory_from(sealed) for sealed in keep._ledger.all("memories")]
-    return {memory.id for memory in memories if keep._reader.shown(memory).may_act}
+    return {memory.id for memory in memories if keep._way_out.reader.shown(memory).may_act}
 
 
 @settings(max_examples=12)
@@ -123,6 +123,6 @@ def test_what_every_session_saw_is_traced_once_and_told_as_far_as_asked(informed
     assert part["children"] == whole["children"][:5]
     assert part["counts"] == whole["counts"]
     opened: dict[str, Any] = {}
-    lineage = informed._kit._tracer._kin.lineage()
+    lineage = informed._upkeep.incident._tracer._kin.lineage()
     assert lineage._noted(lineage.seen[page], opened)
     assert lineage._noted(lineage.seen[page], opened) == []

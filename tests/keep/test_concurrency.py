@@ -68,7 +68,7 @@ def test_what_another_process_changed_or_removed_meanwhile_is_not_deleted_or_cha
     with Keep.open("alice", home=home) as keep, Keep.open("alice", home=home) as other:
         plots = [keep.remember(f"Plot {number} is leased.", via="user").memory_id for number in range(3)]
         first, second, third = map(str, plots)
-        reader = keep._reader
+        reader = keep._way_out.reader
         looks = reader.found
 
         def slow(memory_id: str) -> object:

@@ -110,7 +110,7 @@ def test_a_merge_asks_the_gate_anew(keep: Keep) -> None:
             bound = Statements(keep._ledger).bound(memory)
             entry.put("memories", bound.id, memory_body(bound), tag(bound))
             entry.event("memory.stored", memory=memory.id)
-    assert not keep._judge.passes(memory)
+    assert not keep._way_in.judge.passes(memory)
     assert keep.consolidate()["groups"] == []
     assert [(one["blocked"], one["may_act"]) for one in keep.get_memories()] == [(True, False)] * 2
 

@@ -65,7 +65,7 @@ def _readers(twins: Twins) -> list[Reader]:
 
 def acting(side: Side, reader: Reader) -> list[Shown]:
     """What may act for a reader, as listed."""
-    return [shown for shown in side.keep._reader.listed(whom=reader) if shown.may_act]
+    return [shown for shown in side.keep._way_out.reader.listed(whom=reader) if shown.may_act]
 
 
 def _same_faces(plain: list[Shown], laden: list[Shown], reader: Reader) -> None:

@@ -121,7 +121,7 @@ class Side(Record):
         return outcome.value if isinstance(outcome.value, Outcome) else outcome
 
     def _brought_back(self, memory_id: str, via: str) -> Outcome:
-        chosen = self.versions[memory_id, self.keep._archive.version(memory_id).version]
+        chosen = self.versions[memory_id, self.keep._way_out.archive.version(memory_id).version]
         outcome = attempt(lambda: self.keep.restore(memory_id, via=via))
         if (stored := self.stored(outcome)) is not None:
             self.note(stored, chosen)
