@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.conftest import Clock, intruder
+from tests.conftest import intruder
+from tests.integrity.greenhouse import grown, texts
 from truekeep import Keep
 from truekeep.cli import cli
 from truekeep.config import Paths
@@ -20,21 +21,6 @@ from truekeep.errors import InputError, InvalidRequest, KeyUnavailable, StoreErr
 from truekeep.handles import Handle, Session
 from truekeep.recovery import accept, back_up, destroy, restore
 from truekeep.salvage import salvage
-
-
-@pytest.fixture
-def open_keep(home: Path, clock: Clock) -> Callable[[], Keep]:
-    return lambda: Keep.open("alice", home=home, clock=clock)
-
-
-def texts(keep: Keep) -> list[str]:
-    return [entry["content"] for entry in keep.get_memories()]
-
-
-def grown(open_keep: Callable[[], Keep], *numbers: int) -> None:
-    with open_keep() as keep:
-        for number in numbers:
-            assert keep.remember(f"The greenhouse in row {number} is heated.", via="user").accepted
 
 
 def rolled_back(home: Path, open_keep: Callable[[], Keep]) -> None:
