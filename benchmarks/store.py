@@ -84,12 +84,12 @@ def _durable(root: Path) -> list[Figure]:
 
 def _without_anchor(ledger: Ledger, write: Callable[[], None]) -> Callable[[], None]:
     """The same write without the synced anchor, which is a durability step of its own."""
-    real = ledger._anchors.advance
+    real = ledger._verified.anchors.advance
 
     def skipping() -> None:
-        ledger._anchors.advance = lambda head: None  # type: ignore[method-assign]  # noqa: ARG005
+        ledger._verified.anchors.advance = lambda head: None  # type: ignore[method-assign]  # noqa: ARG005
         write()
-        ledger._anchors.advance = real  # type: ignore[method-assign]
+        ledger._verified.anchors.advance = real  # type: ignore[method-assign]
 
     return skipping
 

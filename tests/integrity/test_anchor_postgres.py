@@ -106,7 +106,7 @@ def test_a_rollback_of_everything_else_is_noticed(home: Path, dsn: str) -> None:
     shutil.copytree(home, home.parent / "old")
     ledger = opened(home, setting)
     put(ledger, "two")
-    assert [one.read() for one in ledger._anchors.all] == [ledger.head] * 2
+    assert [one.read() for one in ledger._verified.anchors.all] == [ledger.head] * 2
     ledger.close()
     shutil.rmtree(home)
     shutil.copytree(home.parent / "old", home)
@@ -170,7 +170,7 @@ def test_a_server_that_was_restarted_is_found_again_and_one_that_is_gone_refuses
     finally:
         server.start()
     put(ledger, "three")
-    assert [one.read() for one in ledger._anchors.all] == [ledger.head] * 2
+    assert [one.read() for one in ledger._verified.anchors.all] == [ledger.head] * 2
     ledger.close()
 
 

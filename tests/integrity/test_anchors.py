@@ -153,7 +153,7 @@ def places(tmp_path: Path, home: Path) -> dict[str, Path]:
 def test_every_write_is_in_every_anchor(home: Path, elsewhere: str, places: dict[str, Path]) -> None:
     ledger = opened(home, elsewhere)
     put(ledger, "one", "two")
-    assert [anchor.read() for anchor in ledger._anchors.all] == [ledger.head] * 3
+    assert [anchor.read() for anchor in ledger._verified.anchors.all] == [ledger.head] * 3
     assert all(path.exists() for path in places.values())
     ledger.close()
     again = opened(home, elsewhere)
@@ -205,7 +205,7 @@ def test_an_anchor_that_is_new_in_the_settings_is_taken_up_and_then_counts(
     ledger.close()
     ledger = opened(home, elsewhere)
     put(ledger, "two")
-    assert [anchor.read() for anchor in ledger._anchors.all] == [ledger.head] * 3
+    assert [anchor.read() for anchor in ledger._verified.anchors.all] == [ledger.head] * 3
     ledger.close()
     places["log"].unlink()
     with pytest.raises(StoreTampered):
@@ -244,7 +244,7 @@ def test_a_write_that_cannot_be_anchored_is_not_acknowledged_and_stops_further_o
     assert [sealed.row.id for sealed in ledger.all("memories")] == ["one", "two"]
     places["second"].write_bytes(kept)
     put(ledger, "four")
-    assert [anchor.read() for anchor in ledger._anchors.all] == [ledger.head] * 3
+    assert [anchor.read() for anchor in ledger._verified.anchors.all] == [ledger.head] * 3
     ledger.close()
     again = opened(home, elsewhere)
     assert [sealed.row.id for sealed in again.all("memories")] == ["one", "two", "four"]

@@ -200,7 +200,7 @@ def test_an_edit_in_the_shadow_of_an_honest_write_is_found_in_time(home: Path, l
         entry.event("test.honest")
     with intruder(home) as connection:
         connection.execute("UPDATE marks SET id = 'gone' WHERE id = 'kept'")
-    ledger._due = 0.0
+    ledger._verified.due = 0.0
     with pytest.raises(StoreTampered):
         ledger.get("marks", "kept")
     other.close()

@@ -115,7 +115,7 @@ def test_a_write_between_a_view_and_the_look_at_the_anchor_is_no_rollback(
             assert len(keep.get_memories()) == 1
             is_due[0] = True
             assert keep.audit.verify().ok
-            keep._ledger._due = 0.0  # a whole check is due with the next read
+            keep._ledger._verified.due = 0.0  # a whole check is due with the next read
             assert other.remember("Another one.", via="user").accepted
             is_due[0] = True
             assert len(keep.get_memories()) == 4

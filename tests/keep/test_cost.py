@@ -92,7 +92,8 @@ def test_what_another_process_wrote_is_checked_and_nothing_else(
 ) -> None:
     filled(keep, size)
     keep.recall("cellar")
-    keep._ledger._due = float("inf")  # the look at everything that is due now and then is not what is counted here
+    # The look at everything that is due now and then is not what is counted here.
+    keep._ledger._verified.due = float("inf")
     with Keep.open("alice", home=home) as other:
         other.remember_many(["The attic holds a trunk.", "The trunk is locked."], via="user")
     counts.clear()

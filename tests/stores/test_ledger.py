@@ -286,8 +286,8 @@ def test_a_torn_anchor_slot_leaves_the_other(home: Path, ledger: Ledger, slot: i
 
 def test_the_anchor_never_moves_back(home: Path, ledger: Ledger) -> None:
     head = ledger.head
-    ledger._anchors.advance(Head(head.seq - 1, b"\1" * 32))
-    assert ledger._anchors.newest() == head
+    ledger._verified.anchors.advance(Head(head.seq - 1, b"\1" * 32))
+    assert ledger._verified.anchors.newest() == head
 
 
 def test_a_row_of_another_keep_is_not_believed(home: Path, ledger: Ledger) -> None:
@@ -347,13 +347,13 @@ def test_keys_never_show_in_a_representation(home: Path, ledger: Ledger) -> None
 
 
 def test_a_failed_transaction_leaves_rows_chain_and_anchor_as_they_were(home: Path, ledger: Ledger) -> None:
-    head, anchored = ledger.head, ledger._anchors.newest()
+    head, anchored = ledger.head, ledger._verified.anchors.newest()
     with pytest.raises(RuntimeError), ledger.writing() as entry:
         entry.put("memories", "mem_four", {"text": "four"})
         entry.event("test.put")
         raise RuntimeError
     assert ledger.head == head
-    assert ledger._anchors.newest() == anchored
+    assert ledger._verified.anchors.newest() == anchored
     assert ledger.verify().ok
 
 

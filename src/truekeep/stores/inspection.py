@@ -54,9 +54,14 @@ class Inspection(NamedTuple):
         return self.missing + tuple(place for place in self.altered if place.table in RESTRICTING)
 
     @property
+    def not_ours(self) -> tuple[Place, ...]:
+        """The rows that this keep did not write, or not as they are now."""
+        return self.altered + self.foreign
+
+    @property
     def unverified(self) -> list[str]:
         """The places of everything that is not what this keep wrote there, for people."""
-        return [str(place) for place in self.altered + self.foreign] + [f"the index card of {at}" for at in self.cards]
+        return [str(place) for place in self.not_ours] + [f"the index card of {at}" for at in self.cards]
 
     def require_nothing_lost(self, head: Head) -> None:
         """Stop every read when rows are gone whose content nobody can know."""

@@ -9,15 +9,12 @@ the chain left in that place, so neither an edit nor an old genuine row put back
 - A broken chain, a store behind its anchor, rows that are missing, or restricting ones that were altered stop every
   read with ``StoreTampered``.
 
-The whole store is checked when it is opened. After that what other processes changed is followed, and now and then
-the whole is checked again while they write.
+What this process may take for checked is in ``verified.py``.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
@@ -25,24 +22,19 @@ from typing import NamedTuple
 
 from truekeep.errors import KeepClosed, StoreTampered
 from truekeep.stores.anchor import Anchors, Head
-from truekeep.stores.audit import ADOPTED, Tip, Touched, apply, check_anchor, follow, nothing_expected
+from truekeep.stores.audit import ADOPTED, Touched
 from truekeep.stores.base import RESTRICTING, TABLES, Backend, EventRow, Row
 from truekeep.stores.clock import KeepClock
 from truekeep.stores.entry import Entry, Mark
 from truekeep.stores.inspection import (
     Inspection,
     Place,
-    inspect_chain,
-    inspect_rows,
     newest_here,
-    require_sound,
     unsound,
 )
 from truekeep.stores.seal import Seal
+from truekeep.stores.verified import Verified
 from truekeep.types import Verification, utc_text
-
-_SELDOM = 50
-"""A whole check is due when this many times what it cost has passed since the last one."""
 
 
 class Sealed(NamedTuple):
@@ -57,21 +49,13 @@ class Ledger:
 
     def __init__(self, backend: Backend, seal: Seal, anchors: Anchors, clock: Callable[[], datetime]) -> None:
         self._backend = backend
-        self._first_seal = seal
-        self._anchors = anchors
+        self._verified = Verified(backend, seal, anchors, self._tell)
         self._lock = threading.RLock()
         self._depth = 0
-        self._tip = Tip(seal)
-        self.clock = KeepClock(clock, lambda: self._tip.head.at)
+        self.clock = KeepClock(clock, lambda: self.head.at)
         """The time in this keep, which never goes back."""
-        self._expected = nothing_expected()
-        self._found = Inspection(self._expected)
-        self._changes = -1
-        self._due = 0.0
         self._unanchored = False
         self._grouped = False
-        self._intact = False
-        """Whether a full check found nothing wrong, and only this process has written since."""
         self._just_read: list[Row] | None = None
         """The memories as opening found them, until somebody asks for all of them or something changes."""
         self._closed = False
@@ -82,7 +66,7 @@ class Ledger:
 
     @property
     def _seal(self) -> Seal:
-        return self._tip.seal
+        return self._verified.tip.seal
 
     def watch(self, watcher: Callable[[Sequence[Touched]], None]) -> None:
         """Be told of the rows that this or another process changed, after their events were verified."""
@@ -98,7 +82,7 @@ class Ledger:
             if self._unanchored and not self._grouped:
                 self._anchor()
             with self._backend.writing(), self._nested():
-                entry = Entry(self._backend, self._tip, self._expected, utc_text(self.clock()))
+                entry = Entry(self._backend, self._verified.tip, self._verified.expected, utc_text(self.clock()))
                 self._entry = entry
                 mark: Mark | None = getattr(self._marks, "next", None)
                 try:
@@ -110,9 +94,7 @@ class Ledger:
                     entry.finish()
                 finally:
                     self._entry = None
-            apply(self._expected, entry.changed)
-            self._tip = entry.tip
-            self._tell(entry.changed)
+            self._verified.advance(entry.changed, entry.tip)
             if entry.events:
                 self._marks.next = None
                 self._unanchored = True
@@ -147,14 +129,14 @@ class Ledger:
         """Anchor in these places from now on; those that were added count as lost should they ever be missing."""
         anchors.create()
         with self._lock:
-            self._anchors = anchors
+            self._verified.anchors = anchors
             self._anchor()
             with self.writing() as entry:
                 entry.event(ADOPTED, anchors=list(added))
 
     def _anchor(self) -> None:
         # A failure leaves the mark: the write is there, but nothing more is written until it is anchored.
-        self._anchors.advance(self._tip.head)
+        self._verified.anchors.advance(self.head)
         self._unanchored = False
 
     # The way out
@@ -167,7 +149,7 @@ class Ledger:
             if self._depth:
                 yield  # inside a view already, or inside a transaction
                 return
-            with self._fresh_view(self._catch_up):
+            with self._fresh_view(self._verified.catch_up):
                 self._depth += 1
                 try:
                     yield
@@ -197,7 +179,7 @@ class Ledger:
     def _nested(self) -> Iterator[None]:
         """The outermost view catches up; what is read inside it is of the same moment."""
         if self._depth == 0:
-            self._catch_up()
+            self._verified.catch_up()
         self._depth += 1
         try:
             yield
@@ -229,7 +211,7 @@ class Ledger:
         with self.reading():
             rows = list(self._backend.rows(table, after=after, limit=limit))
             if limit is None and not after:
-                places = [seq for seq in self._expected[table] if self._known(table, seq) is not None]
+                places = [seq for seq in self._verified.expected[table] if self._known(table, seq) is not None]
                 self._require_all(table, places, {row.seq: row for row in rows})
             return [self._sealed(table, row) for row in rows if self._counts(table, row)]
 
@@ -246,9 +228,9 @@ class Ledger:
                 return
             every = self._backend.rows(table, cards=True) if seqs is None else None
             rows = every or self._backend.by_seqs(table, seqs or (), cards=True)
-            expected = self._expected[table]
+            expected = self._verified.expected[table]
             in_force = (row for row in rows if expected.get(row[0]) == row[4])
-            if self._intact:
+            if self._verified.is_intact:
                 yield from in_force
                 return
             for row in in_force:
@@ -277,7 +259,7 @@ class Ledger:
 
     def _is_empty(self, table: str) -> bool:
         is_new = self._entry is not None and self._entry.has_touched(table)
-        return table in RESTRICTING and not self._expected[table] and not is_new
+        return table in RESTRICTING and not self._verified.expected[table] and not is_new
 
     def is_changing(self, table: str) -> bool:
         """Whether the open transaction has written or removed a row of that table."""
@@ -305,17 +287,14 @@ class Ledger:
 
         def check() -> None:
             seen.clear()
-            self._check(seen)
+            self._verified.check(seen)
 
         with self._lock, self._fresh_view(check):
-            found = self._found
-            self._intact = not found.unverified
-            self._just_read = seen if self._intact and seen else None
-            doctored = unsound(self._backend, found)
-            self._changes = self._backend.changes()
+            doctored = unsound(self._backend, self._verified.found)
+            self._just_read = seen if self._verified.begin() and seen else None
         if doctored:
             self._rebuild(doctored)
-        if self._tip.head.seq:
+        if self.head.seq:
             self._anchor()
 
     def verify(self) -> Verification:
@@ -332,23 +311,23 @@ class Ledger:
     def _verification(self, *, again: bool) -> Verification:
         rows = sum(self._backend.count(table) for table in TABLES)
         try:
-            found = self._check()
+            found = self._verified.check()
         except StoreTampered as error:
             if error.code == "store_rolled_back" and not again:
                 raise
             return Verification(False, newest_here(self._backend).seq, rows, (str(error),))
         problems = [f"{place} is not what this keep wrote there" for place in found.unverified]
         problems += [f"the index of {table} does not list what is in it" for table in unsound(self._backend)]
-        return Verification(not problems, self._tip.head.seq, rows, tuple(problems), tuple(found.unverified))
+        return Verification(not problems, self.head.seq, rows, tuple(problems), tuple(found.unverified))
 
     def state(self) -> Verification:
         """What the last look at everything found and is still so; a store that cannot be trusted at all raises."""
         with self.reading():
-            places = [place for place in self._found.altered + self._found.foreign if self._is_unverified(place)]
-            named = [*map(str, places), *(f"the index card of {place}" for place in self._found.cards)]
+            places = [place for place in self._verified.found.not_ours if self._is_unverified(place)]
+            named = [*map(str, places), *(f"the index card of {place}" for place in self._verified.found.cards)]
             problems = tuple(f"{place} is not what this keep wrote there" for place in named)
-            rows = sum(len(expected) for expected in self._expected.values())
-            return Verification(not problems, self._tip.head.seq, rows, problems, tuple(named))
+            rows = sum(len(expected) for expected in self._verified.expected.values())
+            return Verification(not problems, self.head.seq, rows, problems, tuple(named))
 
     def _is_unverified(self, place: Place) -> bool:
         rows = self._backend.by_seqs(place.table, [place.seq])
@@ -358,12 +337,12 @@ class Ledger:
 
     def has_altered(self, table: str) -> bool:
         """Whether a row that this keep wrote in that table says something else now."""
-        return any(place.table == table for place in self._found.altered)
+        return any(place.table == table for place in self._verified.found.altered)
 
     def strangers(self, table: str) -> list[int]:
         """The places in that table of rows that this keep did not write, or not as they are now."""
         with self.reading():
-            return sorted(place.seq for place in self._found.altered + self._found.foreign if place.table == table)
+            return sorted(place.seq for place in self._verified.found.not_ours if place.table == table)
 
     def sign(self, message: bytes) -> tuple[str, str]:
         """The keep's public key and its signature over a message."""
@@ -379,12 +358,12 @@ class Ledger:
 
     def describe(self) -> dict[str, str]:
         """Facts for ``truekeep doctor``."""
-        return self._backend.describe() | {"events": str(self._tip.head.seq)}
+        return self._backend.describe() | {"events": str(self.head.seq)}
 
     @property
     def head(self) -> Head:
         """The newest event this process has verified."""
-        return self._tip.head
+        return self._verified.tip.head
 
     def close(self) -> None:
         """Let go of the database; closing twice is fine."""
@@ -392,7 +371,7 @@ class Ledger:
             if not self._closed:
                 self._closed = True
                 self._backend.close()
-                self._anchors.close()
+                self._verified.anchors.close()
 
     def _require_open(self) -> None:
         if self._closed:
@@ -401,7 +380,7 @@ class Ledger:
     def _sealed(self, table: str, row: Row) -> Sealed:
         sealed = Sealed(row, self._known(table, row.seq) == row.mac and self._seal.holds(table, row))
         if not sealed.verified and table in RESTRICTING:
-            Inspection(self._expected, altered=(Place(table, row.seq),)).require_nothing_lost(self._tip.head)
+            Inspection(self._verified.expected, altered=(Place(table, row.seq),)).require_nothing_lost(self.head)
         return sealed
 
     def _counts(self, table: str, row: Row) -> bool:
@@ -410,47 +389,16 @@ class Ledger:
 
     def _known(self, table: str, seq: int) -> bytes | None:
         """The MAC of what this keep has at that place, the open transaction included."""
-        return self._entry.known(table, seq) if self._entry else self._expected[table].get(seq)
+        return self._entry.known(table, seq) if self._entry else self._verified.expected[table].get(seq)
 
     def _require_all(self, table: str, places: Iterable[int], found: Mapping[int, Row]) -> None:
         missing = tuple(Place(table, seq) for seq in places if seq not in found)
-        Inspection(self._expected, missing=missing).require_nothing_lost(self._tip.head)
+        Inspection(self._verified.expected, missing=missing).require_nothing_lost(self.head)
 
     def _tell(self, changed: Sequence[Touched]) -> None:
         self._just_read = None
         for watcher in self._watchers:
             watcher(changed)
-
-    def _catch_up(self) -> None:
-        """Verify what other processes added; a change that no event explains costs a full check."""
-        changes, newest, known = self._backend.changes(), newest_here(self._backend), self._tip.head
-        if changes == self._changes and newest == known:
-            return
-        self._intact = False
-        check_anchor(known, self._backend.event(known.seq), newest)
-        changed: list[Touched] = []
-        self._tip = follow(self._tip, self._backend.events(after=known.seq), changed)
-        apply(self._expected, changed)
-        self._tell(changed)
-        if known == self._tip.head or not self._adds_up() or time.monotonic() > self._due:
-            require_sound(unsound(self._backend, self._check()), self._tip.head)
-        self._changes = changes
-
-    def _adds_up(self) -> bool:
-        """Whether there are as many rows as the chain left, and the strangers that are known."""
-        strangers = Counter(place.table for place in self._found.foreign)
-        return all(self._backend.count(table) == len(self._expected[table]) + strangers[table] for table in TABLES)
-
-    def _check(self, seen: list[Row] | None = None) -> Inspection:
-        """Look at everything; what is expected is known afterwards."""
-        started = time.monotonic()
-        self._tip = inspect_chain(self._backend, self._first_seal, self._anchors)
-        found = inspect_rows(self._backend, self._tip, seen)
-        self._expected, self._found = found.expected, found
-        found.require_nothing_lost(self._tip.head)
-        now = time.monotonic()
-        self._due = now + _SELDOM * (now - started)
-        return found
 
     def _rebuild(self, tables: Sequence[str]) -> None:
         """Make doctored indexes anew from rows that were all verified; it is audited like any other change."""
