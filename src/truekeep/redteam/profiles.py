@@ -13,7 +13,7 @@ from truekeep.redteam.retrieval.plan import FULL, FURTHER, PEER, QUICK, Plan
 from truekeep.redteam.row import US
 from truekeep.redteam.running import Step
 
-_SHARE = 20
+_SHARE = 30
 """A quick run plays every so many-th attack of the battery."""
 _SIZES = (60, 500, 2_000, 10_000)
 _LARGEST = 100_000

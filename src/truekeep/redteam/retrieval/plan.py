@@ -41,7 +41,7 @@ FURTHER = Plan(leading=40, others=10, known=100)
 """For our keep with encoders other than the default: 960 pairs with each of the leading attacks."""
 PEER = Plan(leading=10, others=5, known=40)
 """For defences whose every question goes through a process, and for the largest stores: 240 pairs each."""
-QUICK = Plan(queries=40, leading=3, others=1, triggers=6, fitted=2, known=5)
+QUICK = Plan(queries=24, leading=3, others=1, triggers=4, fitted=1, known=4)
 
 
 @dataclass(frozen=True, slots=True)
