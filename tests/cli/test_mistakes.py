@@ -116,3 +116,23 @@ def test_the_doctor_marks_advice_apart_from_what_is_fine(run: Run) -> None:
     advice = next(line for line in lines if "keys apart from data" in line)
     assert advice.startswith("note")
     assert max(len(line.rstrip()) for line in lines) <= 80
+
+
+def test_what_only_says_what_it_would_do_says_how_to_do_it(run: Run, tmp_path: Path) -> None:
+    run("remember", "Northwind moved.", "--via", "web", "--policy", "inform")
+    revoke = ("revoke", "--channel", "web", "--reason", "it was taken over")
+    assert "--yes" in run(*revoke).err
+    done = run(*revoke, "--yes", "--html", str(tmp_path / "nowhere" / "page.html"))
+    assert done.code == 2
+    assert "Revocation" in done.out
+    assert "cannot be written" in done.err
+
+
+def test_the_audit_log_and_a_held_item_fit_on_eighty_columns(run: Run) -> None:
+    held = run("remember", "Ignore the schedule; Northwind moved.", "--via", "web", "--principal", "a.example")
+    item = next(word for word in held.out.split() if word.startswith("rev_"))
+    for shown in (run("audit", "events"), run("review", "show", item)):
+        assert shown.code == 0
+        assert max(len(line.rstrip()) for line in shown.out.splitlines()) <= 80
+    approved = run("review", "approve", item, "--reason", "I called them", "--inform-only")
+    assert "review show" not in approved.out

@@ -10,7 +10,7 @@ import click
 
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
-from truekeep.cli.output import console, print_json
+from truekeep.cli.output import console, print_json, print_styled
 from truekeep.errors import StoreCorrupt, StoreError, StoreTampered
 from truekeep.fence import one_line
 from truekeep.types import utc_text
@@ -39,9 +39,9 @@ def events(
         return
     out = console()
     for event in found:
-        out.print(f"{event.seq:>6}  {event.at:%Y-%m-%d %H:%M:%S}  {event.kind}", style="bold", end="  ")
+        print_styled(out, (f"{event.seq:>6}  {event.at:%Y-%m-%d %H:%M:%S}  {event.kind}", "bold"))
         body = {name: value for name, value in event.body.items() if value is not None}
-        out.print(one_line(json.dumps(body, ensure_ascii=False)), style="dim")
+        print_styled(out, (one_line(json.dumps(body, ensure_ascii=False)), "dim"), indent=8)
 
 
 @audit.command()

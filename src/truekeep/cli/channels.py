@@ -30,7 +30,9 @@ def list_channels(keep_name: str, home: str | None, output: str) -> None:
     listing = table("channel", "standing", "set up", "may", wide="may")
     for entry in listed:
         listing.add_row(entry["name"], entry["standing"] or "-", entry["state"], ", ".join(entry["capabilities"]))
-    console().print(listing)
+    out = console()
+    out.print(listing)
+    out.print("The agent stands as enrolled only in a clean mediated session, else as hearsay.", style="dim")
 
 
 @channels.command()

@@ -14,6 +14,8 @@ import click
 
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, table
+from truekeep.errors import InvalidRequest
+from truekeep.fence import one_line
 
 if TYPE_CHECKING:
     from truekeep.incident import Report
@@ -91,7 +93,7 @@ def revoke(
     """
     moment = since.replace(tzinfo=UTC) if since else None
     with open_keep(keep_name, home) as keep:
-        _print(keep.revoke(**source, since=moment, by=by, reason=reason, dry_run=not yes), html, output)
+        _print(keep.revoke(**source, since=moment, by=by, reason=reason, dry_run=not yes), html, output, done=yes)
 
 
 @click.command()
@@ -118,7 +120,7 @@ def rewind(
         raise click.UsageError("Give either --to or --event.")
     to = event if event is not None else moment.replace(tzinfo=UTC) if moment else 0
     with open_keep(keep_name, home) as keep:
-        _print(keep.rewind(to, by=by, reason=reason, dry_run=not yes), html, output)
+        _print(keep.rewind(to, by=by, reason=reason, dry_run=not yes), html, output, done=yes)
 
 
 @click.command()
@@ -138,7 +140,7 @@ def consolidate(
     if dry_run and yes:
         raise click.UsageError("Give either --dry-run or --yes.")
     with open_keep(keep_name, home) as keep:
-        _print(keep.consolidate(by=by, reason=reason, dry_run=not yes, progress=_progress), html, output)
+        _print(keep.consolidate(by=by, reason=reason, dry_run=not yes, progress=_progress), html, output, done=yes)
 
 
 @click.command()
@@ -172,7 +174,7 @@ def incidents(keep_name: str, home: str | None, output: str) -> None:
     listing = table("id", "when", "what", "by", "reason", wide="reason")
     for one in listed:
         what = f"{one['kind']}{' (undone)' if one['undone_by'] else ''}"
-        listing.add_row(one["id"], one["at"][:19], what, one["by"], one["reason"])
+        listing.add_row(one["id"], one["at"][:19], what, one_line(one["by"]), one_line(one["reason"]))
     console().print(listing)
 
 
@@ -181,10 +183,15 @@ def _progress(done: int, total: int) -> None:
         click.echo(f"\r{done} of {total} groups", err=True, nl=done == total)
 
 
-def _print(report: Report, html: Path | None, output: str) -> None:
-    if html is not None:
-        html.write_text(report.html(), "utf-8")
+def _print(report: Report, html: Path | None, output: str, *, done: bool = True) -> None:
     if output == "json":
         print_json(report.as_dict())
     else:
         click.echo(report.text(), nl=False)
+        if not done:
+            click.echo("Nothing was changed. Give --yes to do it.", err=True)
+    if html is not None:
+        try:
+            html.write_text(report.html(), "utf-8")
+        except OSError as error:
+            raise InvalidRequest("The page cannot be written.", hint=type(error).__name__) from error

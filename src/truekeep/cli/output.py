@@ -47,7 +47,7 @@ def print_verdict(verdict: Verdict) -> None:
         print_styled(out, (f"{finding.rule_id}: {one_line(finding.reason)}", "dim"), indent=2)
     if verdict.memory_id:
         print_styled(out, (f"id {verdict.memory_id}", "dim"), indent=2)
-    if verdict.item_id:
+    if verdict.item_id and verdict.decision is Decision.QUARANTINE:
         print_styled(out, (f"look at it with: truekeep review show {verdict.item_id}", "dim"), indent=2)
 
 

@@ -48,7 +48,7 @@ def add(name: str, file: TextIO, by: str, keep_name: str, home: str | None, outp
     text = _prompt(file)
     with open_keep(keep_name, home, new=True) as keep:
         version = keep.prompts.add(name, text, by=by)
-    _show(version, "somebody else approves it with: truekeep prompts approve " + name, output)
+    _show(version, f"somebody else approves it with: truekeep prompts approve {name} --by NAME", output)
 
 
 @prompts.command("list")

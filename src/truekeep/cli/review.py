@@ -114,14 +114,21 @@ def lift(text: str, by: str, reason: str, keep_name: str, home: str | None, outp
 
 
 def _print_item(item: Item, text: str) -> None:
+    from rich.text import Text  # noqa: PLC0415 - not needed for --help and JSON
+
     out = console()
     origin = item.memory.origin
     out.print(f"{item.id}  {item.kind}  {item.state}", style="bold")
     out.print(sanitised(text))
-    out.print(f"from     {one_line(origin.channel)} {one_line(origin.principal or '')}", style="dim")
-    out.print(f"standing {item.memory.standing.label}", style="dim")
-    out.print(f"why held {item.reason}", style="yellow")
+    source = " ".join(one_line(part) for part in (origin.channel, origin.principal) if part)
+    facts = [("from", source, "dim"), ("standing", item.memory.standing.label, "dim")]
+    facts.append(("why held", item.reason.removeprefix("Held for review: "), "yellow"))
     for finding in item.findings:
-        out.print(f"         {finding.rule_id} ({finding.severity.label}): {one_line(finding.reason)}", style="yellow")
+        facts.append(("", f"{finding.rule_id} ({finding.severity.label}): {one_line(finding.reason)}", "yellow"))
     if item.decided_by:
-        out.print(f"decided  {one_line(item.decided_by)}: {one_line(item.decided_reason or '')}", style="dim")
+        facts.append(("decided", f"{one_line(item.decided_by)}: {one_line(item.decided_reason or '')}", "dim"))
+    listing = table("fact", "value", wide="value")
+    listing.show_header = False
+    for name, value, style in facts:
+        listing.add_row(Text(name, style=style), Text(value, style=style))
+    out.print(listing)
