@@ -16,7 +16,7 @@ import pytest
 from tests.serve.conftest import KINDS, Served, running
 from tests.serve.test_long_term import create
 
-SECRET = "The vault code of Bob is 8812"
+SECRET = "The vault of Bob is behind the Quillfeather mill"
 OPEN = {("get", "/v1/health"), ("get", "/v1/health/ready")}
 
 
@@ -107,7 +107,7 @@ def test_no_token_of_another_keep_reads_changes_or_notices_anything(town: Served
     for method, path, operation in operations(town):
         for named in ids if "{" in path else ids[:1]:
             theirs = probe(town, eve, method, path, operation, named)
-            assert "8812" not in theirs.text, (method, path)
+            assert "Quillfeather" not in theirs.text, (method, path)
             assert "Vaultstreet" not in theirs.text, (method, path)
             if "{" in path and method == "get":
                 nobodys = probe(town, eve, method, path, operation, named[:-1] + ("1" if named[-1] == "0" else "0"))

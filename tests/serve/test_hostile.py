@@ -250,13 +250,13 @@ def test_poison_in_working_memory_and_prompts_is_rejected_and_messages_cannot_cl
 
 def test_a_token_that_may_only_write_sees_nothing_of_what_it_adds_to(tough: Served) -> None:
     owner, web = tough.client("owner", "blind"), tough.client("web", "blind")
-    owner.post("/v1/sessions/s-1/messages", json={"messages": [{"text": "My PIN is 4711"}]})
+    owner.post("/v1/sessions/s-1/messages", json={"messages": [{"text": "My PIN is 47110815"}]})
     seen = web.post(
         "/v1/sessions/s-1/messages", json={"messages": [{"text": "A page", "principal": "https://a.example"}]}
     )
     assert (seen.status_code, seen.json()["messages"]) == (201, [])
     assert web.get("/v1/sessions/s-1/memory").status_code == 403
-    assert "4711" not in web.post("/v1/sessions/s-1/extract", json={}).text
+    assert "47110815" not in web.post("/v1/sessions/s-1/extract", json={}).text
 
 
 @pytest.mark.parametrize("kind", ["owner", "agent", "reader", "web", "reviewer", "outcomes"])
