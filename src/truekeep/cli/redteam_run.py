@@ -114,6 +114,7 @@ def show(results: Results, findings: Sequence[Finding], output: str) -> None:
     for one in findings:
         listing.add_row(one.state, one.bound.claim, one.sentence)
     out.print(listing)
+    out.print(f"{sum(one.is_met for one in findings)} of {len(findings)} claims hold.", style="bold")
     for step, reason in results.left_out.items():
         out.print(f"Left out: {step}: {reason}", markup=False)
 
