@@ -23,7 +23,7 @@ from truekeep.action.model import PROVEN, ActionJudgement, Answer, Evidence, Pro
 from truekeep.action.requests import requests, verb_forms
 from truekeep.action.segments import Segment
 from truekeep.action.settings import ActionSettings, ActionsSettings, Grant
-from truekeep.action.split import rows
+from truekeep.action.split import wholes
 from truekeep.action.subject import Context
 from truekeep.action.trace import Call, Found, find, is_known
 from truekeep.action.wanted import wanted, words_of
@@ -151,12 +151,14 @@ def _reassemble(found: tuple[Leaf, ...], results: dict[int, Found], call: Call) 
     traced = tuple(leaf for place, leaf in enumerate(found) if results[place].provenance is not Provenance.EXEMPT)
     places = [place for place in results if results[place].provenance is not Provenance.EXEMPT]
     places.sort()
-    for row, want in rows(traced):
-        pieces = [places[index] for index in row]
-        if all(results[place].provenance in PROVEN for place in pieces) or not is_known(want, call.evidence):
+    for one in wholes(traced):
+        if not is_known(one.key, one.loose_key, call.evidence):
+            continue
+        pieces = [places[index] for index in one.places]
+        if all(results[place].provenance in PROVEN for place in pieces):
             continue
         # A grant proves the argument that it lists, never what stands beside it.
-        whole = find(want, traced[row[0]], replace(call, grant=None))
+        whole = find(one.wanted, traced[one.places[0]], replace(call, grant=None))
         if whole.provenance is Provenance.COMPUTED:
             continue
         for place in pieces:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, permutations
+from typing import NamedTuple
 
 from truekeep.action.arguments import Leaf
 from truekeep.action.keys import joined
@@ -17,15 +18,30 @@ _SHORTEST_WHOLE = 6
 _LONGEST_WHOLE = 200
 
 
-def rows(leaves: tuple[Leaf, ...]) -> Iterator[tuple[tuple[int, ...], Wanted]]:
+class Whole(NamedTuple):
+    """Pieces at some places read as one value; most stand nowhere, so this is made to be thrown away."""
+
+    places: tuple[int, ...]
+    key: str
+    loose_key: str
+
+    @property
+    def wanted(self) -> Wanted:
+        """What to look for."""
+        return Wanted("", keys=(self.key,), loose_keys=(self.loose_key,), is_telling=True)
+
+
+def wholes(leaves: tuple[Leaf, ...]) -> Iterator[Whole]:
     """Neighbouring pieces read as one value, in their order and, for a few, in any order; pairs and whole lists."""
     pieces = [_piece(leaf) for leaf in leaves]
+    thin = [loose(piece) for piece in pieces]
     for places in (*_lists(leaves), *_neighbours(pieces), *_apart(pieces)):
-        orders = permutations(places) if len(places) <= 3 else [places]
-        for order in orders:
-            whole = "".join(pieces[place] for place in order)
-            if _SHORTEST_WHOLE <= len(whole) <= _LONGEST_WHOLE:
-                yield places, _whole(whole)
+        for order in permutations(places) if len(places) <= 3 else [places]:
+            text = "".join([pieces[place] for place in order])
+            if _SHORTEST_WHOLE <= len(text) <= _LONGEST_WHOLE:
+                # Beyond ASCII a character may be read by its neighbours, so only the whole tells.
+                spelt = "".join([thin[place] for place in order]) if text.isascii() else loose(text)
+                yield Whole(places, f"joined:{text}", f"looseid:{spelt}")
 
 
 def _neighbours(pieces: list[str]) -> Iterator[tuple[int, ...]]:
@@ -59,7 +75,3 @@ def _piece(leaf: Leaf) -> str:
         return ""
     text = str(leaf.value)
     return joined(text) if len(text) <= _LONGEST_PIECE and len(text.split()) <= 6 else ""
-
-
-def _whole(text: str) -> Wanted:
-    return Wanted("", keys=(f"joined:{text}",), loose_keys=(f"looseid:{loose(text)}",), is_telling=True)

@@ -73,10 +73,13 @@ def find(want: Wanted, leaf: Leaf, call: Call) -> Found:
     return replace(remembered, provenance=Provenance.HEARSAY) if seen else remembered
 
 
-def is_known(want: Wanted, evidence: Evidence) -> bool:
-    """Whether a value without words stands anywhere; asked first of the many ways to put pieces together."""
-    return any(index.count(key) for index in (evidence.owner, evidence.memories) for key in want.keys) or any(
-        index.count(key) for index in (evidence.observed, evidence.hearsay) for key in want.loose_keys
+def is_known(key: str, loose_key: str, evidence: Evidence) -> bool:
+    """Whether a value stands anywhere; asked first of the many ways to put pieces together."""
+    return bool(
+        evidence.owner.count(key)
+        or evidence.memories.count(key)
+        or evidence.observed.count(loose_key)
+        or evidence.hearsay.count(loose_key)
     )
 
 
