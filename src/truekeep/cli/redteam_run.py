@@ -122,6 +122,8 @@ def show(results: Results, findings: Sequence[Finding], output: str) -> None:
 def _progress(what: str, done: int, total: int) -> None:
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{what}: {done:,} of {total:,}", err=True, nl=False)
+    elif what.startswith("step "):  # a log has no line to write over, and a run may take hours
+        click.echo(f"{what} ({done:,} of {total:,})", err=True)
 
 
 def _clear() -> None:
