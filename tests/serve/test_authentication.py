@@ -211,12 +211,18 @@ def test_a_subject_of_any_form_signs_decisions(guarded: Served) -> None:
 # Starting
 
 
-def test_off_this_machine_it_does_not_start_in_the_open() -> None:
+def test_off_this_machine_it_does_not_start_in_the_open(tmp_path: Path) -> None:
     for open_wide in (ServeSettings(host="0.0.0.0"), ServeSettings(host="192.0.2.1", unsafe_no_auth="alice")):  # noqa: S104
         with pytest.raises(ConfigError):
             open_wide.require_safe()
     ServeSettings(host="0.0.0.0", unsafe_no_tls=True).require_safe()  # noqa: S104
-    ServeSettings(host="0.0.0.0", tls_certificate="c.pem", tls_key="k.pem").require_safe()  # noqa: S104
+    certificate, key = tmp_path / "c.pem", tmp_path / "k.pem"
+    sealed = ServeSettings(host="0.0.0.0", tls_certificate=str(certificate), tls_key=str(key))  # noqa: S104
+    with pytest.raises(ConfigError):
+        sealed.require_safe()  # there are no such files
+    certificate.touch()
+    key.touch()
+    sealed.require_safe()
     ServeSettings().require_safe()
     with pytest.raises(ConfigError):
         ServeSettings(tls_certificate="c.pem").require_safe()
