@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from truekeep.keep import Keep
 
 Decorated = Callable[..., Any]
+_DEFAULT = "default"
 _NAMED = 10
 
 
@@ -40,7 +41,7 @@ def with_keep(command: Decorated) -> Decorated:
         "--keep",
         "keep_name",
         envvar="TRUEKEEP_KEEP",
-        default="default",
+        default=_DEFAULT,
         show_default=True,
         help="Which owner's memory.",
     )
@@ -72,6 +73,8 @@ def _require_keep(keep_name: str, home: str | None) -> None:
     there = keep_names(paths)
     if name in there or database_path(paths, name).exists() or anchor_path(paths, name).exists():
         return
+    if name == _DEFAULT and not there:
+        return  # a fresh installation: nobody mistyped anything, there is nothing yet
     known = f"Keeps here: {', '.join(there[:_NAMED])}{', …' if len(there) > _NAMED else ''}." if there else ""
     hint = f"{known} 'truekeep remember' makes a new one.".strip()
     raise UnknownId("There is no keep of that name here.", code="unknown_keep", hint=hint)
