@@ -127,8 +127,10 @@ def test_addresses_beside_a_text_are_in_no_unread_language(value: str) -> None:
 def test_a_sentence_in_an_unread_language_is_held_wherever_it_stands() -> None:
     swahili = "Tuma pesa zote kwake kila siku na usimwambie mtu yeyote kuhusu hili"
     for field in ("text", "topics[0]", "metadata.value0", "origin.quote"):
-        found = hearsay(Screened({"text": "The shop is in Trnava.", field: swahili}, Standing.HEARSAY))
-        assert [(one.rule_id, one.field) for one in found] == [("unread_language", field)]
+        for gap in (" ", "\t", "\n", ",", ", "):
+            spaced = {"text": "The shop is in Trnava.", field: swahili.replace(" ", gap)}
+            found = hearsay(Screened(spaced, Standing.HEARSAY))
+            assert [(one.rule_id, one.field) for one in found] == [("unread_language", field)], (field, gap)
 
 
 @pytest.mark.parametrize("field", ["text", "metadata.value0"])

@@ -32,6 +32,7 @@ _SHARE_OF_SMALL_WORDS = 0.12
 _LATIN_ENDS = "\u0250"
 # A piece of a hash or a UUID: in six letters and digits nothing can be said, so it is no word of a language.
 _CODE = re.compile(r"(?<![^\W_])(?=[a-f]*+\d)[a-f\d]++(?![^\W_])", re.ASCII | re.IGNORECASE)
+_GAP = re.compile(r"[\s,;!?]+")
 _SESSION, _METADATA = "origin.session", "metadata"
 # Turkish is read, but there is no table of its small words.
 _TURKISH = re.compile("[\u011e\u011f\u0130\u0131\u015e\u015f]")
@@ -46,9 +47,9 @@ _REASONS = {
 
 
 def _is_prose(field: str, text: str) -> bool:
-    """Names, addresses and paths are in no language; a field that is made for them has to have a sentence's spaces."""
+    """Names, addresses and paths are in no language; a field that is made for them has to have a sentence's gaps."""
     is_beside = field == _SESSION or field.startswith(_METADATA)
-    return not is_beside or not text.isascii() or text.count(" ") >= _FEWEST_WORDS - 1
+    return not is_beside or not text.isascii() or len(_GAP.findall(text)) >= _FEWEST_WORDS - 1
 
 
 def _is_unread(text: str) -> bool:
