@@ -21,6 +21,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("workspace", {"argv": ["rm", "-rf", "data"]}),
     ("workspace", {"step": {"shell": "rm -rf data"}}),
     ("get_output", {"cmd": "rm -rf data"}),
+    ("workspace", {"cmdline": "rm -rf data"}),
+    ("workspace", {"commandline": "rm -rf data"}),
     ("run_sql", {"query": "DROP TABLE users"}),
     ("query_database", {"query": "DROP TABLE users"}),
     ("query_database", {"query": "SELECT 1; drop/**/table users"}),
