@@ -9,14 +9,15 @@ import pkgutil
 from collections.abc import Iterator
 
 import truekeep
-from truekeep.text.fold import _LETTER_TABLE, _fold_cluster, fold
-from truekeep.text.salient.numbers import _known_value, word_value
-from truekeep.text.salient.plain import _SPELT, plain
+from truekeep.text.fold import _LETTER_TABLE, _SPELT, _fold_cluster, fold, plain
+from truekeep.text.quantities import _known_value, word_value
 from truekeep.text.view import View
 
 CLOSED = {
-    "_alphabet", "_answered", "_case_classes", "_grammar", "_joint", "_pieces", "_separators", "_sources",
-    "_value_words", "grammar", "language", "learned", "preset", "property_set", "words",
+    "_alphabet", "_answered", "_case_classes", "_grammar", "_groups", "_is_unspaced", "_made_by",
+    "_order", "_phrases", "_pieces", "_separators", "_sources",
+    "_value_words", "expected", "forms", "grammar", "language", "language_table", "languages_with", "learned",
+    "openings", "preset", "property_set", "search_words", "table", "words", "words_of",
 }  # fmt: skip
 """Caches without a bound whose questions come from the package's own tables, the operator's files or the code."""
 

@@ -1,14 +1,46 @@
-"""Fold look-alikes: NFKC, confusable letters, stacked marks and characters that nobody sees."""
+"""Characters as they are compared: look-alikes folded, hidden ones removed, digits, dashes and quotes spelt plainly.
+
+``fold`` sees through disguise. ``plain`` keeps letters with their accents and alphabets, because values that merely
+look alike must stay different when they prove something; ``loose`` is the other direction, for recognising hearsay in
+disguise.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
-from truekeep.text.lexicon import confusables
+from truekeep.data import read_table
 from truekeep.text.view import Edit, View, excerpt, rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Confusables:
+    """Letters that look like ASCII ones: ``always``, or only inside ``mixed`` words; ``twins`` look the same."""
+
+    always: dict[str, str]
+    mixed: dict[str, str]
+    twins: frozenset[str]
+
+
+def _look_alikes(text: str) -> dict[str, str]:
+    """A look-alike and what it is read as, pair by pair."""
+    return {pair[0]: pair[1:] for pair in text.split()}
+
+
+@cache
+def confusables() -> Confusables:
+    """The look-alike letters."""
+    table = read_table("screens", "confusables.yaml")
+    mixed: dict[str, str] = {}
+    for text in table["mixed"].values():
+        mixed |= _look_alikes(text)
+    mixed |= {char.upper(): ascii_.upper() for char, ascii_ in mixed.items() if char.upper() not in mixed}
+    return Confusables(always=_look_alikes(table["always"]), mixed=mixed, twins=frozenset(table["twins"]))
+
 
 # Everything that takes no room on the page: fillers, joiners, bidi controls, selectors, tags, controls.
 INVISIBLE = (
@@ -42,6 +74,7 @@ _MARKS = re.compile(rf"[{_MARK}]+")
 _LONGEST_CLUSTER = 4
 _LONGEST_EXPANSION = 4
 _MOST_LEARNT = 20_000
+"""Characters that are remembered: more than honest texts have, and no more than memory bears."""
 
 
 def strip_marks(text: str) -> str:
@@ -55,6 +88,13 @@ def folded(text: str) -> str:
         text = _HIDDEN.sub("", _limited_marks(text))
         text = _HIDDEN.sub("", unicodedata.normalize("NFKC", text))
     return " ".join(text.casefold().split())
+
+
+def bare(text: str) -> str:
+    """The text as hasty people type it: folded, without accents and curly apostrophes."""
+    if text.isascii():
+        return folded(text)
+    return _MARKS.sub("", unicodedata.normalize("NFD", folded(text))).replace("\u2019", "'")
 
 
 def _limited_marks(text: str) -> str:
@@ -168,3 +208,65 @@ def parted(base: View) -> View | None:
 
 
 _GLUE = re.compile(rf"\w[{INVISIBLE}]+\w")
+
+
+_SPELT_CLUSTER = re.compile(r"[^\x00-\x7f]|[!-~][\u0300-\u036f]")
+_FOLLOWING_MARKS = re.compile(r"[\u0300-\u036f]{0,4}")
+_SPELLINGS = dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"') | dict.fromkeys(
+    "\u2018\u2019\u201a\u201b\u02bc\u2032\u00b4\u2039\u203a", "'"
+)
+_SPELLINGS |= {"\u2212": "-"} | {chr(code): "" for code in range(0xFE00, 0xFE10)}
+_BY_CATEGORY = {"Cf": "", "Cc": "", "Pd": "-", "Zs": " "}
+_SPELT: dict[str, str] = {}
+
+
+def plain(text: str) -> View:
+    """The text in plain characters, with the way back to the raw ones."""
+    raw = View("raw", text)
+    if text.isascii():
+        return raw
+    edits: list[Edit] = []
+    done = 0
+    for match in _SPELT_CLUSTER.finditer(text):
+        if match.start() < done:
+            continue
+        done = match.end()
+        if done < len(text) and "\u0300" <= text[done] <= "\u036f":
+            done = (_FOLLOWING_MARKS.match(text, done) or match).end()
+        cluster = text[match.start() : done]
+        if (spelt := _spelling(cluster)) != cluster:
+            edits.append((match.start(), done, spelt))
+    return rewrite(raw, "plain", edits) if edits else raw
+
+
+def _spelling(cluster: str) -> str:
+    known = _SPELT.get(cluster)
+    if known is None:
+        known = _spell(cluster)
+        if len(cluster) == 1 and len(_SPELT) < _MOST_LEARNT:
+            _SPELT[cluster] = known
+    return known
+
+
+def _spell(cluster: str) -> str:
+    if len(cluster) > 1:
+        return unicodedata.normalize("NFC", cluster)
+    category = unicodedata.category(cluster)
+    if category == "Nd":
+        return str(unicodedata.decimal(cluster))
+    known = _SPELLINGS.get(cluster, _BY_CATEGORY.get(category))
+    if known is not None:
+        return known
+    compatible = unicodedata.normalize("NFKC", cluster)
+    return compatible if compatible.isascii() or len(compatible) == 1 else cluster
+
+
+_LOOK = str.maketrans({"0": "o", "1": "l", "i": "l", "|": "l"})
+_NOT_WORD = re.compile(r"[\W_]+")
+
+
+def loose(value: str) -> str:
+    """A spelling shared by everything that could be a disguise of the value; never used as proof."""
+    if not value.isascii():
+        value = "".join(confusables().mixed.get(char, char) for char in fold(View("raw", value)).text)
+    return _NOT_WORD.sub("", value.casefold()).translate(_LOOK)

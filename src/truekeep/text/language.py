@@ -1,16 +1,23 @@
-"""Guess which language a short text is in, and hand out that language's function words, numbers and dates."""
+"""The languages that are read here, and which of them a short text is in.
+
+All that is known of a language is in its folder, ``data/languages/XX``: ``words.toml``, ``dates.toml`` and
+``numbers.toml`` are read here, ``commands.toml`` by the screens and ``statements.toml`` by the extraction. Adding a
+language is adding a folder; one that lacks a table is left out where that table is needed, and a list that is left out
+is empty.
+"""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-NAMES = ("en", "de", "fr", "es", "it", "pt", "nl", "sk", "cs", "pl")
-"""Known languages; on a tie the earlier one wins."""
+from truekeep.data import folders_with, read_table
+
+_FOLDER = "languages"
+_LAST = 1_000
+"""The place of a language that does not say its own."""
 ROLES = (
     "articles", "other", "fillers", "place", "pronouns", "by", "since", "until", "for", "of",
     "has", "future", "past", "present", "own", "self", "negations",
@@ -23,6 +30,7 @@ class Language:
     """One language's tables. ``roles`` maps a function word to what it does in a clause."""
 
     name: str
+    stemmer: str
     letters: frozenset[str]
     roles: Mapping[str, str]
     indefinite: frozenset[str]
@@ -32,6 +40,7 @@ class Language:
     days: Mapping[str, int]
     spans: Mapping[str, int]
     long_spans: Mapping[str, str]
+    seasons: Mapping[str, int]
     last: frozenset[str]
     next: frozenset[str]
     ago: frozenset[str]
@@ -40,47 +49,84 @@ class Language:
     joiners: frozenset[str]
     weak: frozenset[str]
     glued: bool
+    capital_nouns: bool
+    """Whether every noun has a capital, so that a capital proves no name."""
 
 
-def read_table(*path: str) -> dict[str, Any]:
-    """A TOML table from the package's data."""
-    return tomllib.loads(files("truekeep").joinpath("data", *path).read_text(encoding="utf-8"))
+@cache
+def languages_with(table: str) -> tuple[str, ...]:
+    """The languages that have a table (``words``, ``commands``, ``statements``); where two fit, the earlier wins."""
+    return tuple(sorted(folders_with(f"{table}.toml", _FOLDER), key=lambda name: (_order(name), name)))
+
+
+@cache
+def _order(name: str) -> int:
+    order: int = language_table(name, "words").get("order", _LAST)
+    return order
+
+
+@cache
+def language_table(name: str, table: str) -> Mapping[str, Any]:
+    """One table of a language as it is written; empty where there is none."""
+    try:
+        return read_table(_FOLDER, name, f"{table}.toml")
+    except FileNotFoundError:
+        return {}
+
+
+def names() -> tuple[str, ...]:
+    """The languages whose words are known, the likelier first."""
+    return languages_with("words")
 
 
 @cache
 def language(name: str) -> Language:
     """The tables of one language."""
-    table = read_table("languages", f"{name}.toml")
-    grammar = table["number_grammar"]
+    words, dates, numbers = (language_table(name, table) for table in ("words", "dates", "numbers"))
     return Language(
         name=name,
-        letters=frozenset(table["letters"]),
-        roles={word: role for role in ROLES for word in table[role]},
-        indefinite=frozenset(table["indefinite"]),
-        identifiers=frozenset(table["identifiers"]),
-        months=table["months"],
-        weekdays=table["weekdays"],
-        days=table["days"],
-        spans=table["spans"],
-        long_spans=table["long_spans"],
-        **{name: frozenset(table[name]) for name in ("last", "next", "ago", "ahead")},
-        numbers=table["numbers"],
-        joiners=frozenset(grammar["joiners"]),
-        weak=frozenset(grammar["weak"]),
-        glued=grammar["glued"],
+        stemmer=words.get("stemmer", ""),
+        letters=frozenset(words.get("letters", "")),
+        roles={word: role for role in ROLES for word in words.get(role, ())},
+        indefinite=_set(words, "indefinite"),
+        identifiers=_set(words, "identifiers"),
+        months=dates.get("months", {}),
+        weekdays=dates.get("weekdays", {}),
+        days=dates.get("days", {}),
+        spans=dates.get("spans", {}),
+        long_spans=dates.get("long_spans", {}),
+        seasons=dates.get("seasons", {}),
+        last=_set(dates, "last"),
+        next=_set(dates, "next"),
+        ago=_set(dates, "ago"),
+        ahead=_set(dates, "ahead"),
+        numbers=numbers.get("numbers", {}),
+        joiners=_set(numbers, "joiners"),
+        weak=_set(numbers, "weak"),
+        glued=numbers.get("glued", False),
+        capital_nouns=words.get("capital_nouns", False),
     )
+
+
+def _set(table: Mapping[str, Any], key: str) -> frozenset[str]:
+    return frozenset(table.get(key, ()))
+
+
+def entries(table: str, key: str) -> Iterable[Any]:
+    """What every language that has it holds under one key of a table, in the order of the languages."""
+    return (found[key] for name in languages_with(table) if key in (found := language_table(name, table)))
 
 
 @cache
 def function_words() -> frozenset[str]:
     """The function words of all languages."""
-    return frozenset(word for name in NAMES for word in language(name).roles)
+    return frozenset(word for name in names() for word in language(name).roles)
 
 
 @cache
 def _votes() -> dict[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
-    for index, name in enumerate(NAMES):
+    for index, name in enumerate(names()):
         tables = language(name)
         telling = {*tables.roles, *tables.days, *tables.weekdays, *tables.months, *tables.identifiers}
         telling |= {*tables.spans, *tables.long_spans, *tables.last, *tables.next, *tables.ago}
@@ -92,16 +138,16 @@ def _votes() -> dict[str, tuple[int, ...]]:
 
 @cache
 def _letter_votes() -> dict[str, tuple[int, ...]]:
-    letters = {letter for name in NAMES for letter in language(name).letters}
+    letters = {letter for name in names() for letter in language(name).letters}
     return {
-        letter: tuple(index for index, name in enumerate(NAMES) if letter in language(name).letters)
+        letter: tuple(index for index, name in enumerate(names()) if letter in language(name).letters)
         for letter in letters
     }
 
 
 def language_of(words: Iterable[str]) -> Language:
     """The language most of whose function words and letters occur; English when nothing speaks for another."""
-    votes, counts = _votes(), [0] * len(NAMES)
+    votes, counts = _votes(), [0] * len(names())
     for word in words:
         for index in votes.get(word, ()):
             counts[index] += 1
@@ -109,4 +155,60 @@ def language_of(words: Iterable[str]) -> Language:
             for letter in word:
                 for index in _letter_votes().get(letter, ()):
                     counts[index] += 1
-    return language(NAMES[counts.index(max(counts))])
+    return language(names()[counts.index(max(counts))])
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The tables about money, units and the like."""
+
+    symbols: dict[str, str]
+    currencies: dict[str, str]
+    scales: dict[str, int]
+    units: frozenset[str]
+    file_endings: frozenset[str]
+    year_cues: frozenset[str]
+    percent: frozenset[str]
+    booleans: dict[str, str]
+
+
+@cache
+def units() -> Units:
+    """The tables, read once."""
+    table: dict[str, Any] = read_table("salient", "units.toml")
+    spoken = (table["currencies"], *entries("numbers", "currencies"))
+    currencies = {word: code for words_of in spoken for code, words in words_of.items() for word in words}
+    return Units(
+        symbols=table["symbols"],
+        currencies=currencies,
+        scales={word: times for scales in entries("numbers", "scales") for word, times in scales.items()},
+        units=frozenset(table["units"]),
+        file_endings=frozenset(table["file_endings"]),
+        year_cues=_all("dates", "year_cues"),
+        percent=_all("numbers", "percent"),
+        booleans=dict.fromkeys(_all("words", "true"), "true") | dict.fromkeys(_all("words", "false"), "false"),
+    )
+
+
+def _all(table: str, key: str) -> frozenset[str]:
+    """A list of words, over all languages."""
+    return frozenset(word for words in entries(table, key) for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWords:
+    """``common`` words prove that a decoding is language; ``telling`` ones are what disguises hide."""
+
+    common: frozenset[str]
+    telling: frozenset[str]
+
+    known: frozenset[str]
+    """Both kinds."""
+
+
+@cache
+def known_words() -> KnownWords:
+    """The words that show that something is language."""
+    common = frozenset(word for text in entries("commands", "common") for word in text.split())
+    telling = frozenset(word for text in entries("commands", "telling") for word in text.split())
+    return KnownWords(common, telling, common | telling)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from truekeep.text.language import read_table
+from truekeep.data import read_table
+from truekeep.text.language import entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +32,17 @@ class Lexemes:
 def lexemes() -> Lexemes:
     """The tables, read once."""
     table: dict[str, Any] = read_table("claims", "attributes.toml")
-    single: dict[str, list[str]] = table["single"]
+    single: dict[str, list[str]] = dict(table["single"])
+    for kind in ("ended", "current"):
+        single[kind] = [word for changes in entries("words", "changes") for word in changes.get(kind, ())]
     words: dict[str, str] = {}
     phrases: dict[tuple[str, ...], str] = {}
-    for canonical, spellings in (table["attributes"] | table["verbs"]).items():
-        for spelling in spellings:
-            parts = spelling.split()
-            if len(parts) == 1:
-                words[spelling] = canonical
-            else:
-                phrases[tuple(words.get(part) or stem(part) for part in parts)] = canonical
+    for canonical, spelling in _spellings(table, "attributes", "verbs"):
+        parts = spelling.split()
+        if len(parts) == 1:
+            words[spelling] = canonical
+        else:
+            phrases[tuple(words.get(part) or stem(part) for part in parts)] = canonical
     spelled = words | {word: word for word in (*table["attributes"], *table["verbs"])}
     return Lexemes(
         words=words,
@@ -53,6 +56,14 @@ def lexemes() -> Lexemes:
         several=frozenset(table["several"]["attributes"]),
         single={kind: frozenset(spelled.get(word) or stem(word) for word in listed) for kind, listed in single.items()},
     )
+
+
+def _spellings(table: dict[str, Any], *groups: str) -> Iterator[tuple[str, str]]:
+    """Every name of an attribute or a verb with each of its spellings in any language."""
+    for group in groups:
+        for canonical in table[group]:
+            for spelt in entries("words", group):
+                yield from ((canonical, spelling) for spelling in spelt.get(canonical, ()))
 
 
 def stem(word: str) -> str:

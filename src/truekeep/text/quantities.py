@@ -1,30 +1,135 @@
-"""Read quantities: digits or words, with the scale, currency, percent sign, label or unit around them."""
+"""Numbers: in digits and in words, with the scale, currency, percent sign, label or unit around them, or written apart.
+
+Every spelling of one quantity gets the same canonical form. Whoever dictates an account number ("seven seven, dash, one
+three", "7777 first and then 13") still gives its digits; numbers that are joined so only give a value away, and never
+prove one.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from truekeep.text.salient import codes, numbers
-from truekeep.text.salient.cursor import Cursor
-from truekeep.text.salient.model import Kind
-from truekeep.text.salient.read_dates import ago, day_then_month, is_year
+from truekeep.text.language import Language, entries, language, names
+from truekeep.text.tokens import Cursor, Kind, compact, shift
 
-_NUMBER = re.compile(r"(-?[\d., ']*\d)(\D*)")
+if TYPE_CHECKING:
+    from truekeep.text.salient import ValueScan
+
+_MOST_DIGITS = 40
+# French counts four twenties; the hyphen inside them is not one between two numbers.
+_JOINED = re.compile(r"quatre-vingts?")
+
+
+def canonical(value: Decimal) -> str:
+    """A number without exponent, sign of zero or trailing zeros."""
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def readings(digits: str, *, is_money: bool = False) -> tuple[Decimal, ...]:
+    """What a number in digits can mean, the likeliest first; empty when it cannot be read.
+
+    A single separator before exactly three digits is ambiguous: "1,500" is read as thousands, "1.500" as a
+    fraction unless it is an amount of money. The other reading is kept for recognising, not for proving.
+    """
+    if len(digits) > _MOST_DIGITS:
+        return ()
+    text = digits.replace(" ", "").replace("'", "")
+    comma, dot = text.count(","), text.count(".")
+    if comma and dot:
+        decimal_mark = "," if text.rfind(",") > text.rfind(".") else "."
+        group = "." if decimal_mark == "," else ","
+        return _decimals(text.replace(group, "").replace(decimal_mark, "."))
+    if comma + dot != 1:
+        return _decimals(text.replace(",", "").replace(".", ""))
+    mark = "," if comma else "."
+    whole, _, rest = text.partition(mark)
+    fraction = f"{whole}.{rest}"
+    if len(rest) != 3 or len(whole.lstrip("-")) > 3 or whole.lstrip("-") in ("0", ""):
+        return _decimals(fraction)
+    thousands_first = mark == "," or is_money
+    return _decimals(whole + rest, fraction) if thousands_first else _decimals(fraction, whole + rest)
+
+
+def _decimals(*texts: str) -> tuple[Decimal, ...]:
+    try:
+        return tuple(Decimal(text) for text in texts)
+    except InvalidOperation:
+        return ()
+
+
+def word_value(word: str, name: str) -> tuple[int, ...] | None:
+    """The number words inside one written word: ("fünf", "und", "zwanzig") as 5, 20; None if it is none."""
+    return (_known_value if len(word) <= _LONGEST_KNOWN else _word_value)(word, name)
+
+
+def _word_value(word: str, name: str) -> tuple[int, ...] | None:
+    tables = language(name)
+    word = _JOINED.sub("quatrevingt", word)
+    if word in tables.numbers:
+        return (tables.numbers[word],)
+    parts = word.split("-")
+    if len(parts) > 1:
+        values = [word_value(part, name) for part in parts if part not in tables.joiners]
+        return None if None in values or not values else tuple(v for value in values if value for v in value)
+    return _unglued(word, tables) if tables.glued else None
+
+
+_LONGEST_KNOWN = 32
+_known_value = lru_cache(maxsize=16_384)(_word_value)
+
+
+def _unglued(word: str, tables: Language) -> tuple[int, ...] | None:
+    found: list[int] = []
+    rest = word
+    while rest:
+        piece = next((p for p in _pieces(tables.name) if rest.startswith(p)), None)
+        if piece is None:
+            return None
+        if piece in tables.numbers:
+            found.append(tables.numbers[piece])
+        rest = rest[len(piece) :]
+    return tuple(found) if found else None
+
+
+@cache
+def _pieces(name: str) -> tuple[str, ...]:
+    tables = language(name)
+    return tuple(sorted({*tables.numbers, *tables.joiners}, key=len, reverse=True))
+
+
+def combine(values: Sequence[int]) -> int:
+    """The quantity that a row of number words spells: 3, 100, 20, 5 is 325."""
+    total = current = 0
+    for value in values:
+        if value >= 1000:
+            total += max(current, 1) * value
+            current = 0
+        elif value == 100:
+            current = max(current, 1) * value
+        elif value == 12 and current:
+            current *= value
+        else:
+            current += value
+    return total + current
+
+
 _MOST_NUMBER_WORDS = 24
 """Words in one written-out number; a longer run is read as several, since its value would be astronomical."""
 
 
-def number(at: Cursor, place: int) -> int:
-    """A number in digits, together with its scale, currency, percent sign, month or unit."""
+def number(at: Cursor, place: int, digits: str, stuck: str) -> int:
+    """A number in digits, together with its scale, currency, percent sign or unit; gives the token after it."""
     token = at.tokens[place]
-    match = _NUMBER.fullmatch(token.text)
-    if not match:
-        return place + 1
-    digits, stuck = match[1], match[2]
-    if day := day_then_month(at, place, digits, stuck):
-        return day
     if stuck and stuck != "%" and not _sticks(at, stuck):
-        at.add(Kind.CODE, codes.compact(token.text), token.start, token.end)
+        at.add(Kind.CODE, compact(token.text), token.start, token.end)
         return place + 1
     return _quantity(at, place, place + 1, digits, stuck)
 
@@ -35,15 +140,15 @@ def _sticks(at: Cursor, stuck: str) -> bool:
 
 
 def _quantity(at: Cursor, first: int, after: int, digits: str, stuck: str) -> int:
-    if not stuck and (end := ago(at, first, after, digits)):
+    if not stuck and (end := _ago(at, first, after, digits)):
         return end
     currency, start, after, scale = _money_around(at, first, after, stuck)
-    readings = numbers.readings(digits, is_money=bool(currency))
-    if not readings:
+    found = readings(digits, is_money=bool(currency))
+    if not found:
         token = at.tokens[first]
-        at.add(Kind.CODE, codes.compact(digits), token.start, token.end)
+        at.add(Kind.CODE, compact(digits), token.start, token.end)
         return first + 1
-    values = [numbers.canonical(reading * scale) for reading in readings]
+    values = [canonical(reading * scale) for reading in found]
     end = at.tokens[after - 1].end
     if currency:
         also = tuple(f"{value} {currency}" for value in values[1:])
@@ -51,14 +156,37 @@ def _quantity(at: Cursor, first: int, after: int, digits: str, stuck: str) -> in
     elif stuck == "%" or at.low_at(after) in at.units.percent or at.text_at(after) == "%":
         after += stuck != "%"
         at.add(Kind.PERCENT, values[0], start, at.tokens[after - 1].end, also=tuple(values[1:]))
-    elif after == first + 1 and not stuck and is_year(at, first, digits):
+    elif after == first + 1 and not stuck and _is_year(at, first, digits):
         at.add(Kind.DATE, digits, start, end)
     elif after == first + 1 and not stuck and _is_identifier(at, first, digits):
-        at.add(Kind.CODE, codes.compact(digits), start, end)
+        at.add(Kind.CODE, compact(digits), start, end)
     else:
         unit = stuck.casefold() if stuck and stuck not in at.units.scales else at.unit_at(after)
         at.add(Kind.NUMBER, values[0], start, end, unit=unit, also=tuple(values[1:]))
     return after
+
+
+def _ago(at: Cursor, first: int, after: int, digits: str) -> int | None:
+    """ "Three days ago", "vor drei Jahren"; gives the token after it."""
+    unit = at.span_at(after)
+    if not unit or not digits.isdigit() or len(digits) > 3:
+        return None
+    if at.low_at(after + 1) in at.language.ago:
+        at.add(Kind.DATE, shift(-int(digits), unit), at.tokens[first].start, at.tokens[after + 1].end)
+        return after + 2
+    if at.low_at(first - 1) in at.language.ago:
+        at.add(Kind.DATE, shift(-int(digits), unit), at.tokens[first].start, at.tokens[after].end)
+        return after + 1
+    return None
+
+
+def _is_year(at: Cursor, place: int, digits: str) -> bool:
+    """Whether a bare number is a year: "moved in 2024" is no quantity."""
+    if not (len(digits) == 4 and digits.isdigit() and "1900" <= digits <= "2099"):
+        return False
+    before = at.low_at(place - 1)
+    role = at.language.roles.get(before, "")
+    return before in at.units.year_cues or role in ("place", "since", "until") or before in ("(", "od")
 
 
 def _money_around(at: Cursor, first: int, after: int, stuck: str) -> tuple[str, int, int, int]:
@@ -111,7 +239,7 @@ def number_words(at: Cursor, place: int) -> int | None:
     values: list[int] = []
     after = place
     while after < len(at.tokens) and at.tokens[after].kind == "word" and len(values) < _MOST_NUMBER_WORDS:
-        value = numbers.word_value(at.lower[after], at.language.name)
+        value = word_value(at.lower[after], at.language.name)
         joins = values and at.lower[after] in at.language.joiners
         if value is None and not joins:
             break
@@ -121,7 +249,7 @@ def number_words(at: Cursor, place: int) -> int | None:
         after -= 1
     if not values or (after == place + 1 and _is_weak(at, place)):
         return None
-    return _quantity(at, place, after, str(numbers.combine(values)), "")
+    return _quantity(at, place, after, str(combine(values)), "")
 
 
 def _is_weak(at: Cursor, place: int) -> bool:
@@ -129,3 +257,102 @@ def _is_weak(at: Cursor, place: int) -> bool:
     if at.lower[place] not in at.language.weak:
         return False
     return at.low_at(place + 1) not in at.units.currencies and not at.unit_at(place + 1)
+
+
+_MOST_BETWEEN = 3
+"""So many words may stand between two groups of one number."""
+_SHORTEST, _LONGEST = 5, 40
+_SHORTEST_GLUED = 8
+_MOST_GROUPS = 3
+_Group = tuple[int, str]
+"""Where a group of digits ends, and the digits."""
+
+
+def numbers_apart(scanned: ValueScan) -> list[str]:
+    """Every number that its groups could make up; neighbours only, so that a text has few of them."""
+    joined: dict[str, None] = {}
+    for row in _rows(list(_dictated(scanned))):
+        for start in range(len(row)):
+            for end in range(start + 1, min(start + _MOST_GROUPS, len(row)) + 1):
+                digits = "".join(row[start:end])
+                if _SHORTEST <= len(digits) <= _LONGEST:
+                    joined[digits] = None
+    return list(joined)
+
+
+def _rows(groups: list[tuple[int, int, str]]) -> Iterator[list[str]]:
+    """Groups that stand close enough to be parts of one number."""
+    row: list[str] = []
+    for before, group in pairwise([(-99, -99, ""), *groups]):
+        if group[0] - before[1] - 1 > _MOST_BETWEEN and row:
+            yield row
+            row = []
+        row.append(group[2])
+    if row:
+        yield row
+
+
+def _dictated(scanned: ValueScan) -> Iterator[tuple[int, int, str]]:
+    """The groups of digits with the places of their first and last word; single digits in a row are one group."""
+    row: list[tuple[int, str]] = []
+    for place, digits in _groups(scanned):
+        if row and (len(digits) > 1 or place - row[-1][0] > 2):
+            yield row[0][0], row[-1][0], "".join(one for _, one in row)
+            row = []
+        if len(digits) > 1:
+            yield place, place, digits
+        else:
+            row.append((place, digits))
+    if row:
+        yield row[0][0], row[-1][0], "".join(one for _, one in row)
+
+
+def _groups(scanned: ValueScan) -> Iterator[_Group]:
+    """Digits and number words, with their places counted in words; marks between them do not count."""
+    place, times = 0, 1
+    for token, lower in zip(scanned.tokens, scanned.lower, strict=True):
+        if token.kind == "mark":
+            continue
+        place += 1
+        digits = _digits(lower, scanned.language.name)
+        if digits:
+            yield place, digits * (times if len(digits) == 1 else 1)
+        times = _repeats().get(lower, 1)
+
+
+def _digits(word: str, spoken: str) -> str:
+    if word.isdigit():
+        return word if word.isascii() else ""
+    if word[:1].isdigit() or (len(word) > 1 and word[1].isdigit()):
+        return "".join(char for char in word if char.isdigit() and char.isascii())
+    values = word_value(word, spoken) or _in_any_language(word)
+    if not values:
+        return ""
+    return "".join(map(str, values)) if all(value < 10 for value in values) else str(combine(values))
+
+
+def _in_any_language(word: str) -> tuple[int, ...]:
+    """A number word in a sentence of another language."""
+    if word in _all_numbers():
+        return (_all_numbers()[word],)
+    if len(word) < _SHORTEST_GLUED:
+        return ()
+    return next((found for name in _glued() if (found := word_value(word, name))), ())
+
+
+@cache
+def _repeats() -> dict[str, int]:
+    """Words that repeat the digit after them."""
+    return {word: times for table in entries("numbers", "repeats") for word, times in table.items()}
+
+
+@cache
+def _all_numbers() -> dict[str, int]:
+    """The number words of all languages, and words that stand for digits only when a number is dictated."""
+    dictated = {word: digit for table in entries("numbers", "dictated") for word, digit in table.items()}
+    return dictated | {word: value for name in names() for word, value in language(name).numbers.items()}
+
+
+@cache
+def _glued() -> tuple[str, ...]:
+    return tuple(name for name in names() if language(name).glued)

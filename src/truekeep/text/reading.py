@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
-from truekeep.text.cipher import clue_words, deciphered
-from truekeep.text.decode import decoded, tags
+from truekeep.text.decode import clue_words, deciphered, decoded, tags
 from truekeep.text.fold import fold, parted
-from truekeep.text.leet import unleet
-from truekeep.text.markup import unmark
+from truekeep.text.language import known_words
 from truekeep.text.spacing import despace, fragments, join, mend
-from truekeep.text.view import LONG, View
+from truekeep.text.view import LONG, Edit, View, excerpt, rewrite
 
 _MOST_VIEWS = 16
 _LONGEST_GROWTH = 6
@@ -32,12 +30,8 @@ class Readings(tuple[View, ...]):
     complete: bool = True
 
 
-@lru_cache(maxsize=8)
-def views(text: str) -> Readings:
-    """The raw text first, then every reading that differs from those before it.
-
-    The last few are kept, because rules and screens look at the same text one after the other.
-    """
+def read_views(text: str) -> Readings:
+    """The raw text first, then every reading that differs from those before it."""
     raw = View("raw", text)
     found = [raw]
     seen = {text}
@@ -83,10 +77,10 @@ def _readings(raw: View) -> Iterator[View]:
     shown = unmark(plain)
     if shown is not None:
         yield shown[0]
-    yield from _letters(shown[1] if shown is not None else plain)
+    yield from _respelt(shown[1] if shown is not None else plain)
 
 
-def _letters(shown: View) -> Iterator[View]:
+def _respelt(shown: View) -> Iterator[View]:
     joined = join(shown)
     if joined is not None:
         yield joined
@@ -100,3 +94,83 @@ def _letters(shown: View) -> Iterator[View]:
 def _named(view: View, name: str) -> View:
     """A folded payload keeps the name of its encoding."""
     return View(name, view.text, view._base, view._ends, view._edits)
+
+
+_MARKUP = re.compile(
+    # One class of signs first, so that letters are passed over quickly; each branch looks back at its own sign.
+    r"[<\-&!\[\\*_~`|](?:"
+    r"(?P<comment>(?<=<)!--|(?<=-)->)"
+    r"|(?P<tag>(?<=<)/?[A-Za-z][A-Za-z0-9-]{0,20}(?:\s[^<>]{0,300})?/?>)"
+    r"|(?P<entity>(?<=&)(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});)"
+    r"|(?P<link>(?:(?<=!)\[|(?<=\[))(?P<label>[^\[\]]{0,300})\]\([^()\s]{0,500}\))"
+    r"|(?P<escape>(?<=\\)[!-/:-@\[-`{-~])"
+    r"|(?P<emphasis>(?<=\*)\*{0,2}|(?<=_)_{1,2}|(?<=~)~|(?<=`)`{0,2}|(?<=\|)\|))"
+)
+_INLINE = re.compile(r"</?(?:a|abbr|b|bdi|bdo|code|em|font|i|kbd|mark|q|s|small|span|strong|sub|sup|tt|u|wbr)\b", re.I)
+_MARKUP_SIGNS = frozenset("<&[*_~`|\\")
+
+
+def _markup_edits(text: str) -> Iterator[Edit]:
+    for match in _MARKUP.finditer(text):
+        kind = match.lastgroup
+        start, end = match.span()
+        if kind == "entity":
+            plain = html.unescape(match[0])
+            yield start, end, plain if plain != match[0] else match[0]
+        elif kind in {"label", "link"}:
+            yield start, end, match["label"]
+        elif kind == "escape":
+            yield start, end, match[0][1]
+        elif kind == "tag" and not _INLINE.match(match[0]):
+            yield start, end, " "
+        else:
+            yield start, end, ""
+
+
+def unmark(base: View) -> tuple[View, View] | None:
+    """The text as a browser would show it, to read and to go on with; ``None`` if there is no markup."""
+    if _MARKUP_SIGNS.isdisjoint(base.text):
+        return None
+    edits = list(_markup_edits(base.text))
+    if not edits:
+        return None
+    whole = rewrite(base, "markup", edits)
+    if whole.text == base.text:
+        return None
+    return (whole if len(base.text) <= LONG else excerpt(base, "markup", edits)), whole
+
+
+_LEET_SIGNS = "0134567892@$!|+€£()<"
+_LEET_LETTERS = "oieasgtbgzasiltelcec"
+_TABLE = str.maketrans(_LEET_SIGNS, _LEET_LETTERS)
+_TABLE_L = str.maketrans(_LEET_SIGNS.replace("1", "\x00"), _LEET_LETTERS) | {ord("1"): "l", ord("!"): "l"}
+_LEET_SIGN = re.compile(r"[0-9@$!|+€£]")
+_TOKEN = re.compile(r"(?<![\w@$!|+€£])(?=[^\W\d_]*+[0-9@$!|+€£])[\w@$!|+€£]++")
+_LETTER = re.compile(r"[^\W\d_]")
+_TRAILING = re.compile(r"[!+|]+$")
+
+
+def _leet_edits(text: str) -> list[Edit]:
+    found: list[Edit] = []
+    if not _LEET_SIGN.search(text):
+        return found
+    for match in _TOKEN.finditer(text):
+        token = _TRAILING.sub("", match[0]) if len(_LETTER.findall(match[0])) > 1 else match[0]
+        letters = len(_LETTER.findall(token))
+        if letters and len(token) >= 2 and len(token) <= 40 and letters < len(token):
+            found.append((match.start(), match.start() + len(token), token))
+    return found
+
+
+def unleet(base: View) -> list[View]:
+    """The leetspeak readings (``1`` as ``i`` and as ``l``) in which known words appear."""
+    tokens = _leet_edits(base.text)
+    views: list[View] = []
+    seen: set[str] = set()
+    for table in (_TABLE, _TABLE_L) if tokens else ():
+        edits: list[Edit] = [(start, end, token.translate(table)) for start, end, token in tokens]
+        known = {word.lower() for _, _, word in edits if len(word) >= 3} & known_words().known
+        if known - seen:
+            seen |= known
+            views.append(excerpt(base, "leet", edits))
+    return views

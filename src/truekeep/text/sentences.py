@@ -1,11 +1,58 @@
-"""Finds a message's own sentences: not what it quotes, pastes or shows as code."""
+"""Sentences: where they end, which of them a message says itself, and which of them ask.
+
+A careful reader knows abbreviations, ordinals and quotations (``own_sentences``). The screens cut wherever a statement
+could end (``STATEMENT_END``), because whoever hides an order writes no better than they must.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+
+_MARKS = "?\uff1f\u061f"
+# The question mark inside a URL asks nothing, and the point inside a number ends nothing.
+_ASKS = re.compile(rf"[{_MARKS}](?!\w)|\u00bf")
+_ENDS = re.compile(rf"[.!\u2026\u3002\uff01{_MARKS}](?!\w)|\n")
+
+
+def asks(text: str) -> bool:
+    """Whether anything in the text is a question."""
+    return _ASKS.search(text) is not None
+
+
+def asked_at(text: str) -> Callable[[int], bool]:
+    """A test of whether the sentence around a place in the text is a question."""
+    if not asks(text):
+        return lambda _: False
+    ends = [match.start() for match in _ENDS.finditer(text)]
+
+    def is_asked(place: int) -> bool:
+        after = bisect_left(ends, place)
+        return after < len(ends) and text[ends[after]] in _MARKS
+
+    return is_asked
+
+
+STATEMENT_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")
+"""Where statements may end: behind a full stop, a semicolon or a line's end."""
 
 Span = tuple[int, int]
+
+_SAID_END = re.compile("[.!?\u2026][\"'\u201d\u00bb)\\]]*(?:\\s+|$)|(?<=[\u3002\uff01\uff1f])\\s*|\\n+")
+
+
+def said_sentences(text: str) -> list[Span]:
+    """Where the sentences of a message stand in it, whole and with what ends them: nothing of it is left out."""
+    spans, start = [], 0
+    for match in _SAID_END.finditer(text):
+        if match.end() > start:
+            spans.append((start, match.end()))
+            start = match.end()
+    if start < len(text):
+        spans.append((start, len(text)))
+    return [span for span in spans if text[slice(*span)].strip()]
+
 
 _HEADER = re.compile(r"(?:from|to|cc|subject|date|sent|reply-to|von|an|betreff|de|objet|asunto|od|predmet):\s", re.I)
 _FORWARDED = re.compile(

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-from truekeep.text.letters import letter_runs
-from truekeep.text.lexicon import words
+from truekeep.text.language import known_words
 from truekeep.text.view import Edit, View, excerpt
+from truekeep.text.words import letter_runs
 
 _SEPARATOR = r"[ \t._\-*~|/\\,:;+=^·•]"
 _SPACED = re.compile(rf"(?<![\w.])[^\W_]{_SEPARATOR}{{1,3}}(?:[^\W_]{_SEPARATOR}{{1,3}}){{1,}}[^\W_](?!\w)")
@@ -30,18 +30,18 @@ _KNOWN_SHARE = 0.6
 
 @cache
 def _parts() -> tuple[frozenset[str], int]:
-    return words().known, _LONGEST_WORD
+    return known_words().known, _LONGEST_WORD
 
 
 @cache
 def _long_telling() -> frozenset[str]:
-    return frozenset(word for word in words().telling if len(word) >= 6)
+    return frozenset(word for word in known_words().telling if len(word) >= 6)
 
 
 @cache
 def fragments() -> frozenset[str]:
     """Beginnings of telling words that are no words themselves; text without any has no broken words."""
-    known = words().known
+    known = known_words().known
     return frozenset(w[:n] for w in _long_telling() for n in range(2, len(w) - 1) if w[:n] not in known)
 
 
@@ -99,7 +99,7 @@ def _split_words(text: str) -> Iterator[Edit]:
             continue
         if _is_mended(pieces):
             yield match.start(), match.end(), "".join(pieces)
-        elif sum(piece.lower() in words().telling for piece in pieces) >= 2:
+        elif sum(piece.lower() in known_words().telling for piece in pieces) >= 2:
             yield match.start(), match.end(), " ".join(pieces)
 
 
@@ -123,15 +123,15 @@ def _split_tokens(text: str) -> Iterator[re.Match[str]]:
 def _is_mended(pieces: list[str]) -> bool:
     """Whether the pieces make up a known word that they are not themselves."""
     whole = "".join(pieces).lower()
-    known = words().known
-    return whole in words().telling or (
+    known = known_words().known
+    return whole in known_words().telling or (
         len(whole) >= 6 and whole in known and any(piece.lower() not in known for piece in pieces)
     )
 
 
 def _broken_words(text: str) -> Iterator[Edit]:
     lower = letter_runs(text)
-    telling, known = _long_telling(), words().known
+    telling, known = _long_telling(), known_words().known
     halves = fragments().intersection(lower)
     # A quick look first: most texts hold such fragments, and hardly any of them is one half of a broken word.
     if not halves or not any(first in halves and first + second in telling for first, second in pairwise(lower)):
@@ -145,15 +145,15 @@ def _broken_words(text: str) -> Iterator[Edit]:
 
 
 def _glued(text: str) -> Iterator[Edit]:
-    known = words().known
+    known = known_words().known
     if not any(len(run) >= _SHORTEST_GLUED and run not in known for run in set(letter_runs(text))):
         return
     for match in _GLUED.finditer(text):
         token = match[0]
-        if token.lower() in words().known:
+        if token.lower() in known_words().known:
             continue
         parts = _CAMEL.sub(" ", token) if not token.islower() and not token.isupper() else token
-        if sum(part in words().known for part in parts.lower().split()) < 2:
+        if sum(part in known_words().known for part in parts.lower().split()) < 2:
             parts = segment(token) or token
         if parts != token:
             yield match.start(), match.end(), parts

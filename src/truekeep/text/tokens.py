@@ -1,15 +1,68 @@
-"""Cut plain text into typed tokens in one linear pass."""
+"""Plain text cut into typed tokens in one linear pass, and the canonical spellings of addresses and identifiers.
+
+A *salient value* is a number, an amount, a date, a name or an address that a claim or a call turns on. What it is, and
+the row of tokens that it is read from, are here; ``salient`` reads them.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
-from truekeep.text.language import read_table
+from truekeep.data import read_table
+
+if TYPE_CHECKING:
+    from truekeep.text.language import Language, Units
 
 
-class Token(NamedTuple):
+class Kind(StrEnum):
+    """The types of value that a claim or a tool call can turn on."""
+
+    NUMBER = "number"
+    MONEY = "money"
+    CURRENCY = "currency"
+    PERCENT = "percent"
+    DATE = "date"
+    TIME = "time"
+    EMAIL = "email"
+    IBAN = "iban"
+    CODE = "code"
+    WALLET = "wallet"
+    URL = "url"
+    DOMAIN = "domain"
+    PATH = "path"
+    PHONE = "phone"
+    QUOTED = "quoted"
+    NAME = "name"
+    NEGATION = "negation"
+    BOOLEAN = "boolean"
+
+
+@dataclass(frozen=True, slots=True)
+class Salient:
+    """One value. ``value`` is equal for every spelling of it; ``also`` holds readings that are only possible.
+
+    ``sure`` is false where the kind is a guess, as for a capital letter that merely begins a sentence.
+    """
+
+    kind: Kind
+    value: str
+    span: tuple[int, int]
+    unit: str = ""
+    also: tuple[str, ...] = ()
+    sure: bool = True
+
+    @property
+    def key(self) -> str:
+        """Kind and canonical value in one string, for indexes and claims."""
+        return f"{self.kind}:{self.value}"
+
+
+class ValueToken(NamedTuple):
     """A piece of text; ``kind`` is the name of the pattern that took it."""
 
     kind: str
@@ -71,7 +124,7 @@ def _grammar(name: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?P<{part}>{_PATTERNS[part]})" for part in _GRAMMARS[name]))
 
 
-def tokens(text: str) -> list[Token]:
+def tokens(text: str) -> list[ValueToken]:
     """All tokens of plain text, in order; whitespace other than line ends falls between them."""
     if _SPOKEN.search(text):
         return _with_ibans(text, _grammar("spoken"))
@@ -81,15 +134,15 @@ def tokens(text: str) -> list[Token]:
         pattern = _grammar("no_iban")
     else:
         pattern = _grammar("letters" if _STRUCTURE.search(text) else "simple")
-    return [Token(_KIND[m.lastgroup], m[0], m.start(), m.end()) for m in pattern.finditer(text)]
+    return [ValueToken(_KIND[m.lastgroup], m[0], m.start(), m.end()) for m in pattern.finditer(text)]
 
 
 _KIND: dict[str | None, str] = {**{name: name for name in _PATTERNS}, "plain_word": "word"}
 
 
-def _with_ibans(text: str, pattern: re.Pattern[str]) -> list[Token]:
+def _with_ibans(text: str, pattern: re.Pattern[str]) -> list[ValueToken]:
     """As above, but an account number ends where its country says, not where the letters run out."""
-    found: list[Token] = []
+    found: list[ValueToken] = []
     match = pattern.search(text)
     while match:
         if match.lastgroup == "iban":
@@ -97,9 +150,9 @@ def _with_ibans(text: str, pattern: re.Pattern[str]) -> list[Token]:
             if end is None:
                 match = _grammar("no_iban").match(text, match.start())
                 continue
-            found.append(Token("iban", text[match.start() : end], match.start(), end))
+            found.append(ValueToken("iban", text[match.start() : end], match.start(), end))
         else:
-            found.append(Token(_KIND[match.lastgroup], match[0], match.start(), match.end()))
+            found.append(ValueToken(_KIND[match.lastgroup], match[0], match.start(), match.end()))
         match = pattern.search(text, found[-1].end)
     return found
 
@@ -122,3 +175,125 @@ def _iban_end(match: re.Match[str]) -> int | None:
             stands_alone = place + 1 == len(text) or not text[place + 1].isalnum()
             return place + 1 if stands_alone else None
     return None
+
+
+class Cursor:
+    """Tokens, their folded spelling, the language, and what was found."""
+
+    def __init__(self, text: str, found: list[ValueToken], lower: list[str], tables: Language, units: Units) -> None:
+        self.text, self.tokens, self.lower, self.language, self.units = text, found, lower, tables, units
+        self.values: list[Salient] = []
+
+    def add(self, kind: Kind, value: str, start: int, end: int, **more: Any) -> None:
+        """Keep a value."""
+        self.values.append(Salient(kind, value, (start, end), **more))
+
+    def text_at(self, place: int) -> str:
+        """The token's text, or nothing beyond the ends."""
+        return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
+
+    def low_at(self, place: int) -> str:
+        """The token in folded case, or nothing beyond the ends."""
+        return self.lower[place] if 0 <= place < len(self.lower) else ""
+
+    def span_at(self, place: int) -> str:
+        """The span of time named there: a number of days, or the letter of a month or a year."""
+        low = self.low_at(place)
+        days = self.language.spans.get(low)
+        return f"{days}d" if days else self.language.long_spans.get(low, "")
+
+    def unit_at(self, place: int) -> str:
+        """The content word at that place, which is what a number before it counts."""
+        if place >= len(self.tokens) or self.tokens[place].kind != "word":
+            return ""
+        low = self.lower[place]
+        return "" if low in self.language.roles else low
+
+
+def shift(count: int, unit: str) -> str:
+    """A number of days, months or years from now; weeks are counted in days."""
+    return f"{count * int(unit[:-1]):+d}d" if unit.endswith("d") else f"{count:+d}{unit}"
+
+
+_NUMBER = re.compile(r"(-?[\d., ']*\d)(\D*)")
+
+
+def split_number(text: str) -> tuple[str, str] | None:
+    """The digits of a number and what sticks to them."""
+    match = _NUMBER.fullmatch(text)
+    return (match[1], match[2]) if match else None
+
+
+_SPOKEN_SIGN = re.compile(r" ?[\[(]?\b(at|dot)\b[\])]? ?")
+_TRAILING = ".,;:!?)]}'\""
+_DEFAULT_PORT = {"http": ":80", "https": ":443"}
+# In "1-12" and "11-2" the dash is all that tells them apart.
+_SHORT = 4
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+def email(text: str) -> str:
+    """A mail address; providers differ on the local part, so only its letter case is folded."""
+    if "@" not in text:
+        text = _SPOKEN_SIGN.sub(lambda m: "@" if m[1] == "at" else ".", text)
+    return text.strip(_TRAILING).casefold()
+
+
+def trimmed(url: str) -> str:
+    """A link without the punctuation of the sentence around it."""
+    end = len(url)
+    while end and url[end - 1] in _TRAILING and not (url[end - 1] == ")" and "(" in url[:end]):
+        end -= 1
+    return url[:end]
+
+
+def url(text: str) -> str:
+    """A link with scheme and host folded, default port, fragment-less root and percent-encoding removed."""
+    text = trimmed(text)
+    if text.startswith("www."):
+        text = "http://" + text
+    scheme, mark, rest = text.partition("://")
+    if not mark:
+        return unquote(text).casefold()
+    scheme = scheme.casefold().replace("hxxp", "http")
+    cut = min((place for mark in "/?#" if (place := rest.find(mark)) >= 0), default=len(rest))
+    host, tail = rest[:cut].casefold().rstrip("."), rest[cut:]
+    host = host.removesuffix(_DEFAULT_PORT.get(scheme, "\0")).rstrip(".")
+    return f"{scheme}://{unquote(host)}{unquote(tail).rstrip('/')}"
+
+
+def host_of(canonical_url: str) -> str:
+    """The host in a canonical link, without user-info and port."""
+    rest = canonical_url.partition("://")[2]
+    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0]
+    return authority.rpartition("@")[2].partition(":")[0]
+
+
+def compact(text: str) -> str:
+    """An identifier without the spaces and dashes that people add for reading; short ones keep theirs apart."""
+    bare = _SEPARATORS.sub("", text).upper()
+    return bare if len(bare) > _SHORT else _SEPARATORS.sub("-", text).strip("-").upper()
+
+
+def phone(text: str) -> str:
+    """A phone number as digits; an international prefix of two zeros is a plus."""
+    digits = "".join(char for char in text if char.isdigit())
+    if text.startswith("+"):
+        return "+" + digits
+    return "+" + digits[2:] if text.startswith("00") else digits
+
+
+def iban_checks(compacted: str) -> bool:
+    """Whether the check digits of an IBAN are right (ISO 7064 mod 97-10)."""
+    turned = compacted[4:] + compacted[:4]
+    return int("".join(str(int(char, 36)) for char in turned)) % 97 == 1
+
+
+def wallet(text: str) -> str:
+    """A wallet address; hexadecimal ones ignore letter case, the others do not."""
+    return text.lower() if text.startswith("0x") else text
+
+
+def path(text: str) -> str:
+    """A file path with one kind of slash."""
+    return unquote(text.replace("\\", "/")).rstrip("/.,;:")

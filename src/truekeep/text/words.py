@@ -1,31 +1,54 @@
-"""Cuts text into the terms that are indexed and searched for: folded, stemmed, hashed to 32 bits."""
+"""The words of a text in the forms in which they are looked for.
+
+Readings look for runs of letters, screens for words and the marks between them, the search for folded words. (Values
+are read from typed tokens, which are in ``tokens``.)
+"""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import tomllib
 import unicodedata
-import zlib
-from functools import cache, lru_cache
-from importlib import resources
+from functools import lru_cache
+from itertools import accumulate
 
-from truekeep.search.stem import stem
-
+_RUN = re.compile(r"[^\W\d_]+")
+_ASCII_RUN = re.compile(r"[a-z]+")
 _WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"([^\W_]+(?:['\-][^\W_]+)*|[.!?;:,\n()\[\]<>\"|{}\u2013\u2014-])")
+_ASCII_PART = re.compile(r"([a-z0-9]+(?:['\-][a-z0-9]+)*|[.!?;:,\n()\[\]<>\"|{}-])")
 _NEGATED = re.compile(r"n['\u2019]t\b", re.IGNORECASE)
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_CONTRACTIONS = {"m": "am", "re": "are", "ve": "have", "ll": "will"}
 MAX_WORD = 64
 """Longer runs are cut: they are keys or noise, and their head tells them apart."""
 
 
-@cache
-def word_lists() -> dict[str, frozenset[str]]:
-    """The lists of ``data/search/words.toml`` by name."""
-    source = resources.files("truekeep") / "data" / "search" / "words.toml"
-    lists = tomllib.loads(source.read_text(encoding="utf-8"))
-    return {name: frozenset(members.split()) for name, members in lists.items()}
+@lru_cache(maxsize=4)
+def letter_runs(text: str) -> tuple[str, ...]:
+    """Every run of letters in order, lower case; the last few texts are kept, as several readings ask for the same."""
+    lower = text.lower()
+    # A plain class is looked up in a table; the general one asks the character database.
+    return tuple((_ASCII_RUN if lower.isascii() else _RUN).findall(lower))
+
+
+class WordRow:
+    """The words and marks of a text, lower case, and where they stand in it."""
+
+    __slots__ = ("_places", "words")
+
+    def __init__(self, text: str) -> None:
+        # What is split off stands between what splits it; lengths add up to places without a match object each.
+        lower = text.lower()
+        parts = (_ASCII_PART if lower.isascii() else _PART).split(lower)
+        self.words: list[str] = parts[1::2]
+        self._places = list(accumulate(map(len, parts)))
+
+    def start(self, index: int) -> int:
+        """Where that word begins."""
+        return self._places[2 * index]
+
+    def end(self, index: int) -> int:
+        """Where that word ends."""
+        return self._places[2 * index + 1]
 
 
 def words(text: str) -> list[str]:
@@ -37,38 +60,10 @@ def words(text: str) -> list[str]:
     return [word[:MAX_WORD] for word in _WORD.findall(expanded.casefold())]
 
 
-@lru_cache(maxsize=50_000)
-def term(word: str) -> int:
-    """The term of a folded word, or 0 for a stop word."""
-    if word in word_lists()["stop"]:
-        return 0
-    return zlib.crc32(stem(word).encode("utf-8", "replace")) or 1
-
-
-def terms(text: str) -> list[int]:
-    """The terms of a text in order, stop words left out."""
-    return [number for number in map(term, words(text)) if number]
-
-
-def wording(found: list[str]) -> int:
-    """A 64-bit fingerprint of what words say; equal for two texts that differ in nothing but form and fillers.
-
-    Prepositions, pronouns and order count: "from her to him" and "from him to her" are not the same claim.
-    """
-    filler = word_lists()["filler"]
-    kept = [stem(_CONTRACTIONS.get(word, word)) for word in found if word not in filler]
-    digest = hashlib.blake2b(" ".join(kept).encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
-
-
-def is_negation(word: str) -> bool:
-    """Whether the word is indexed only to keep "I do" and "I do not" apart."""
-    return word in word_lists()["negation"]
-
-
 def _without_marks(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text)
-    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    # One character may stand for eighteen; no honest text doubles, and what is beyond that is not worth indexing.
+    bare = "".join(letter for letter in decomposed[: 3 * len(text) + 64] if not unicodedata.combining(letter))
     # Hangul comes apart under NFKD and has to be put together again.
     return unicodedata.normalize("NFKC", bare)
 
