@@ -13,6 +13,8 @@ from tests.crash.nursery import NAME, SETTINGS
 from tests.crash.rounds import Rounds
 from truekeep import Keep
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = int(os.environ.get("TRUEKEEP_KILLS", "0")) or (500 if os.environ.get("TRUEKEEP_LONG") else 10)
 PER_KEEP = 25
 """After so many rounds a new keep is begun, so that a long profile does not only check one that is long."""

@@ -15,9 +15,12 @@ from hypothesis import strategies as st
 from tests.conftest import Clock
 from truekeep import Keep, TicketRefused
 from truekeep.config import Paths, Settings
-from truekeep.recovery import accept
-from truekeep.stores.clock import KeepClock
+from truekeep.ops.recovery import accept
+from truekeep.stores.anchor import AnchorHead
+from truekeep.stores.chain import KeepClock, Tip
+from truekeep.stores.keys import Secret, derive
 from truekeep.stores.rotation import rotate_data
+from truekeep.stores.seal import Seal
 from truekeep.types import utc_moment, utc_text
 
 DAY = timedelta(days=1)
@@ -44,10 +47,10 @@ def require_in_order(keep: Keep) -> None:
 @pytest.fixture
 def reopened(home: Path, clock: Clock) -> Iterator[Keep]:
     """A keep whose owner lives in Praha, reopened by a process whose clock is a day behind."""
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         keep.remember("I live in Praha.", via="user")
     clock.now -= DAY
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         yield keep
 
 
@@ -95,12 +98,12 @@ def test_what_has_expired_does_not_come_back(keep: Keep, clock: Clock) -> None:
 
 
 def test_what_has_expired_does_not_come_back_in_a_process_whose_clock_is_behind(home: Path, clock: Clock) -> None:
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         keep.remember("The gate code is 4711.", via="user", expires_at=clock() + timedelta(hours=2))
         clock.advance(hours=3)
         keep.remember("The fence is green.", via="user")
     clock.now -= DAY
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         assert texts(keep) == ["The fence is green."]
 
 
@@ -160,22 +163,29 @@ def test_a_rewind_to_a_moment_finds_the_state_of_that_moment(keep: Keep, clock: 
 
 
 def test_rotating_keys_and_deciding_on_a_store_keep_the_log_in_order(home: Path, clock: Clock) -> None:
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         keep.remember("The fence is green.", via="user")
     clock.now -= DAY
     rotate_data(Paths.resolve(home), "alice", clock, Settings(embedder="none"))
     (home / "keys" / "keeps" / "alice.anchor").unlink()
     clock.now -= DAY
     accept("alice", home=home, clock=clock, **WHO)
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         assert texts(keep) == ["The fence is green."]
         require_in_order(keep)
+
+
+class Written:
+    """A chain of which only the time of its newest event matters."""
+
+    def __init__(self) -> None:
+        self.tip = Tip(Seal(derive(Secret("", "", bytes(32), (bytes(32),)))))
 
 
 def test_time_goes_on_while_the_machines_clock_is_behind(clock: Clock) -> None:
     seconds = [0.0]
     start = clock()
-    keep_clock = KeepClock(clock, lambda: "", lambda: seconds[0])
+    keep_clock = KeepClock(clock, Written(), lambda: seconds[0])
     assert keep_clock() == start
     clock.now -= DAY
     seconds[0] = 600.0
@@ -186,18 +196,19 @@ def test_time_goes_on_while_the_machines_clock_is_behind(clock: Clock) -> None:
 
 @given(st.lists(st.tuples(st.integers(-5_000, 5_000), st.integers(0, 50), st.booleans()), max_size=30))
 def test_no_moment_is_earlier_than_one_told_or_written_down_before(steps: list[tuple[int, int, bool]]) -> None:
-    machine, seconds, newest = [datetime(2026, 3, 1, tzinfo=UTC)], [0.0], [""]
-    keep_clock = KeepClock(lambda: machine[0], lambda: newest[0], lambda: seconds[0])
+    machine, seconds, chain = [datetime(2026, 3, 1, tzinfo=UTC)], [0.0], Written()
+    keep_clock = KeepClock(lambda: machine[0], chain, lambda: seconds[0])
     latest = keep_clock()
     for jump, pause, is_written in steps:
         machine[0] += timedelta(seconds=jump)
         seconds[0] += pause
         if is_written:  # by another process, whose clock may be ahead of ours
-            newest[0] = max(newest[0], utc_text(machine[0] + timedelta(seconds=abs(jump))))
+            newest = utc_text(machine[0] + timedelta(seconds=abs(jump)))
+            chain.tip.head = AnchorHead(chain.tip.head.seq + 1, bytes(32), max(chain.tip.head.at, newest))
         moment = keep_clock()
         assert moment >= latest
         assert moment >= machine[0]
-        assert not newest[0] or moment >= utc_moment(newest[0])
+        assert not chain.tip.head.at or moment >= utc_moment(chain.tip.head.at)
         latest = moment
 
 
@@ -207,7 +218,7 @@ def test_whatever_the_clock_does_nothing_acknowledged_is_lost_and_the_last_word_
     tmp_path_factory: pytest.TempPathFactory, said: list[tuple[str, int]]
 ) -> None:
     clock = Clock()
-    with Keep.open("alice", home=tmp_path_factory.mktemp("home"), clock=clock) as keep:
+    with Keep.open("alice", home=tmp_path_factory.mktemp("home"), clock=clock, background=False) as keep:
         latest: dict[str, str] = {}
         for number, (firm, hours) in enumerate(said, 22):
             clock.advance(hours=hours)

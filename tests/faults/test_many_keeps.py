@@ -17,6 +17,8 @@ from tests.crash.nursery import SETTINGS
 from tests.faults.child import in_child
 from truekeep import Keep
 
+pytestmark = pytest.mark.slow
+
 KEEPS = int(os.environ.get("TRUEKEEP_KEEPS", "0")) or (10_000 if os.environ.get("TRUEKEEP_LONG") else 200)
 WARM = min(1_100, KEEPS // 5)
 """After so many everything is loaded that is loaded once, and what is kept of the last thousand texts is full."""
@@ -99,12 +101,13 @@ def test_making_a_keep_does_not_look_at_all_the_others(home: Path, monkeypatch: 
         raise AssertionError("the key directory was listed")
 
     _make(home, 1)
-    for name in ("glob", "rglob", "iterdir"):
-        monkeypatch.setattr(Path, name, listing)
-    monkeypatch.setattr(os, "listdir", listing)
-    monkeypatch.setattr(os, "scandir", listing)
-    _make(home, 2)
-    _use(home, 2)
+    with monkeypatch.context() as patch:  # the directory of the test itself is cleared away by listing it
+        for name in ("glob", "rglob", "iterdir"):
+            patch.setattr(Path, name, listing)
+        patch.setattr(os, "listdir", listing)
+        patch.setattr(os, "scandir", listing)
+        _make(home, 2)
+        _use(home, 2)
     assert listed == []
 
 

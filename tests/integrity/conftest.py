@@ -1,20 +1,12 @@
-"""The keep that the tests of keys and of recovery open again and again."""
+"""Master keys that commands answer, asked anew in every test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import Clock
-from truekeep import Keep
 from truekeep.stores import master
-
-
-@pytest.fixture
-def open_keep(home: Path, clock: Clock) -> Callable[[], Keep]:
-    return lambda: Keep.open("alice", home=home, clock=clock)
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from tests.integrity.greenhouse import TEXT, grown, texts
 from truekeep import Keep
 from truekeep.config import Paths, Settings
 from truekeep.errors import InvalidRequest, StoreBusy, StoreTampered, TruekeepError
-from truekeep.recovery import back_up, restore
+from truekeep.ops.recovery import back_up, restore
 from truekeep.stores import keyfile
 from truekeep.stores.anchor import FileAnchor
 from truekeep.stores.keys import Keyring

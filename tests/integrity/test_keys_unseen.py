@@ -23,6 +23,8 @@ from truekeep.config import Paths, Settings
 from truekeep.errors import KeyUnavailable
 from truekeep.stores.files import keyring
 
+pytestmark = pytest.mark.slow
+
 
 def shapes(secret: bytes) -> set[str]:
     return {secret.hex(), base64.b64encode(secret).decode(), repr(secret)[2:-1]}

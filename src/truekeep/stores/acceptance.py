@@ -6,18 +6,29 @@ why, and the anchors begin a new term there. A broken chain cannot be accepted; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from truekeep.errors import InvalidRequest, StoreTampered
-from truekeep.stores.anchor import Anchors, Head
-from truekeep.stores.audit import Tip, check_anchor
+from truekeep.stores.anchor import AnchorHead, Anchors
 from truekeep.stores.base import Backend, Row
+from truekeep.stores.chain import Tip, check_anchor
 from truekeep.stores.entry import Entry
-from truekeep.stores.inspection import Inspection, inspect_chain, inspect_rows, newest_here, unsound
-from truekeep.stores.seal import Seal
+from truekeep.stores.inspection import (
+    Inspection,
+    inspect_chain,
+    inspect_rows,
+    newest_here,
+    require_newest_keys,
+    unsound,
+)
+
+if TYPE_CHECKING:
+    from truekeep.stores.seal import Seal
 
 ACCEPTED = "store.accepted"
 _NAMED = 1_000
+"""Rows that are named in the event; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +56,68 @@ def accept(
     by: str,
     reason: str,
     dry_run: bool = False,
-    even_if_sound: bool = False,
 ) -> Acceptance:
-    """Let the store count as it is. Refused when there is nothing to decide, or when the chain itself is broken.
+    """Let the store count as it is. Refused when there is nothing to decide, or when the chain itself is broken."""
+    try:
+        with backend.writing():
+            mended = [f"The database's schema was altered: {fault}." for fault in backend.mend()]
+            tip = inspect_chain(backend, seal, Anchors(()))
+            require_newest_keys(tip)
+            found = inspect_rows(backend, tip)
+            problems = (*mended, *_problems(backend, anchors, tip, found))
+            newest = anchors.newest()
+            seen = Acceptance(problems, tuple(map(str, found.unknowable)), tip.head.seq, newest.seq if newest else 0)
+            if not problems:
+                raise InvalidRequest(
+                    "There is nothing to decide: this store is as it should be.", code="nothing_to_accept"
+                )
+            if dry_run:
+                raise _OnlyLooked(seen)
+            head = _write(backend, tip, found, seen, newest, at=at, by=by, reason=reason)
+    except _OnlyLooked as looked:
+        return looked.seen
+    anchors.restart(head)
+    return replace(seen, event=head.seq)
 
-    ``even_if_sound`` writes the decision down also when nothing is missing: a restore is one whatever it changes.
+
+def accept_copy(
+    backend: Backend,
+    seal: Seal,
+    anchors: Anchors,
+    head: AnchorHead,
+    doubts: tuple[str, ...],
+    *,
+    at: str,
+    by: str,
+    reason: str,
+) -> Acceptance:
+    """Let a copy that was put in the store's place count: a decision whatever it changes.
+
+    It must still be what was verified before it was put there: it ends at ``head``, and every row is the chain's.
     """
     with backend.writing():
         tip = inspect_chain(backend, seal, Anchors(()))
-        found = inspect_rows(backend, tip)
-        problems = _problems(backend, anchors, tip, found)
+        found = inspect_rows(backend, tip, one_by_one=True)
+        if tip.head != head or found.lost or found.unverified:
+            raise copy_tampered()
         newest = anchors.newest()
-        seen = Acceptance(problems, tuple(map(str, found.lost)), tip.head.seq, newest.seq if newest else 0)
-        if not problems and not even_if_sound:
-            raise InvalidRequest("There is nothing to decide: this store is as it should be.", code="nothing_to_accept")
-        if dry_run:
-            return seen
-        head = _write(backend, tip, found, seen, newest, at=at, by=by, reason=reason)
-    anchors.restart(head)
-    return Acceptance(seen.problems, seen.given_up, seen.ends_at, seen.anchored_at, head.seq)
+        problems = (*doubts, *_problems(backend, anchors, tip, found))
+        seen = Acceptance(problems, (), tip.head.seq, newest.seq if newest else 0)
+        written = _write(backend, tip, found, seen, newest, at=at, by=by, reason=reason)
+    anchors.restart(written)
+    return replace(seen, event=written.seq)
+
+
+def copy_tampered() -> StoreTampered:
+    """The refusal of a copy in which something is not as it was written."""
+    return StoreTampered("The copy is not as this keep wrote it.", code="copy_tampered", hint="Use another one.")
+
+
+class _OnlyLooked(Exception):
+    """Takes back what a look without a decision had to mend in order to see."""
+
+    def __init__(self, seen: Acceptance) -> None:
+        self.seen = seen
 
 
 def _problems(backend: Backend, anchors: Anchors, tip: Tip, found: Inspection) -> tuple[str, ...]:
@@ -79,6 +133,8 @@ def _problems(backend: Backend, anchors: Anchors, tip: Tip, found: Inspection) -
         found.require_nothing_lost(tip.head)
     except StoreTampered as error:
         problems.append(str(error))
+    problems += [f"{place} was altered." for place in found.unknowable if place not in found.lost]
+    problems += [f"The index of {table} does not list what is in it." for table in unsound(backend)]
     return tuple(dict.fromkeys(problems))
 
 
@@ -87,14 +143,14 @@ def _write(
     tip: Tip,
     found: Inspection,
     seen: Acceptance,
-    newest: Head | None,
+    newest: AnchorHead | None,
     *,
     at: str,
     by: str,
     reason: str,
-) -> Head:
+) -> AnchorHead:
     entry = Entry(backend, tip, found.expected, at)
-    for table, seq in found.lost:
+    for table, seq in found.unknowable:
         entry.remove(table, Row(seq, "", "", "", b""))
     for table in unsound(backend):
         backend.rebuild_index(table)

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import psycopg
 
 from truekeep.errors import AnchorUnavailable
-from truekeep.stores.anchor import Head, Records, newest_of
+from truekeep.stores.anchor import AnchorHead, AnchorRecords, newest_of
 
 TABLE = "truekeep_anchors"
 MAKE = f"""
@@ -37,7 +37,7 @@ class PostgresAnchor:
     def __init__(self, dsn: str, key: bytes, name: str) -> None:
         self.name = name
         self._line = _line(dsn)
-        self._records = Records(key)
+        self._records = AnchorRecords(key)
         self._id = hmac.digest(key, b"anchor in a database", "sha256").hex()[:32]
 
     def create(self) -> None:
@@ -45,28 +45,28 @@ class PostgresAnchor:
         if self._ask("SELECT to_regclass(%s)", TABLE) == [(None,)]:
             self._ask(MAKE)
         if self.read() is None:
-            self._insert(Head(0, bytes(32)))
+            self._insert(AnchorHead(0, bytes(32)))
 
-    def read(self) -> Head | None:
+    def read(self) -> AnchorHead | None:
         """The newest head that was anchored, or none if nothing genuine is there."""
         try:
             return newest_of(self._genuine(*row) for row in self._ask(_NEWEST, self._id))
         except psycopg.errors.UndefinedTable:
             return None
 
-    def advance(self, head: Head) -> None:
+    def advance(self, head: AnchorHead) -> None:
         """Add ``head``, unless it or a later one is there."""
         known = self.read()
         if known is None:
             raise AnchorUnavailable(f"The anchor is not in its database any more: {self.name}")
         if known.seq < head.seq:
-            self._insert(Head(head.seq, head.hash, head.at, known.term))
+            self._insert(AnchorHead(head.seq, head.hash, head.at, known.term))
 
-    def restart(self, head: Head) -> None:
+    def restart(self, head: AnchorHead) -> None:
         """Begin a new term at ``head``."""
         self.create()
         known = self.read()
-        self._insert(Head(head.seq, head.hash, head.at, (known.term if known else 0) + 1))
+        self._insert(AnchorHead(head.seq, head.hash, head.at, (known.term if known else 0) + 1))
 
     def remove(self) -> None:
         """Take the rows away, where the role may; rows that stay say nothing about content."""
@@ -78,12 +78,12 @@ class PostgresAnchor:
     def close(self) -> None:
         """The connection is closed with the last anchor that uses it."""
 
-    def _genuine(self, term: int, seq: int, record: bytes) -> Head | None:
+    def _genuine(self, term: int, seq: int, record: bytes) -> AnchorHead | None:
         """Old records that were added again under high numbers must not crowd the newest out."""
         head = self._records.unpack(bytes(record))
         return head if head is not None and (head.term, head.seq) == (term, seq) else None
 
-    def _insert(self, head: Head) -> None:
+    def _insert(self, head: AnchorHead) -> None:
         self._ask(_ADD, self._id, head.term, head.seq, self._records.pack(head))
 
     def _ask(self, query: str, *given: Any) -> list[tuple[Any, ...]]:

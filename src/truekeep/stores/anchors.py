@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from truekeep.errors import ConfigError
-from truekeep.stores.anchor import Anchor, Anchors, FileAnchor
-from truekeep.stores.anchor_log import AppendAnchor
+from truekeep.stores.anchor import Anchor, Anchors, AppendAnchor, FileAnchor
 
 Make = Callable[[Path, bytes, str], Anchor]
 """Makes an anchor from the place of its file, the keep's anchor key and its name in the settings."""

@@ -6,9 +6,12 @@ A backend moves bytes and nothing else. MACs, the chain, the set sum and the anc
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
+
+from truekeep.errors import StoreError, StoreFull, StoreIOError, StoreReadOnly
 
 TABLES = (
     "memories",
@@ -31,6 +34,7 @@ TABLES = (
     "incidents",
     "prompts",
     "notes",
+    "grants",
 )
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 
@@ -47,6 +51,7 @@ RESTRICTING = frozenset(
         "tickets",
         "credits",
         "channels",
+        "prompts",
     }
 )
 """Tables in which a row that is lost would allow something: one that was altered there is as good as missing."""
@@ -113,17 +118,14 @@ class Backend(Protocol):
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place."""
 
-    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Row]:
-        """Rows with exactly that tag, in order of place; ``newest`` begins at the last place."""
-
-    def tags_among(self, table: str, tags: Sequence[str]) -> set[str]:
-        """Those of the tags that a row has."""
-
-    def count(self, table: str, tag: str | None = None) -> int:
-        """How many rows, or how many with that tag."""
+    def count(self, table: str) -> int:
+        """How many rows."""
 
     def append(self, event: EventRow) -> None:
         """Add a link to the chain."""
+
+    def restate(self, event: EventRow) -> None:
+        """Give the event of that number another body; everything else of it stays."""
 
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
@@ -134,14 +136,14 @@ class Backend(Protocol):
     def last_event(self) -> EventRow | None:
         """The newest event."""
 
-    def has_sound_index(self, table: str, rows: int | None = None) -> bool:
-        """Whether looking rows up by id or tag finds exactly what is in the table.
-
-        With ``rows``, the number of rows known to be there, only whether that many can be looked up by id.
-        """
+    def has_sound_index(self, table: str) -> bool:
+        """Whether the indexes that the database keeps list exactly what is in the table."""
 
     def rebuild_index(self, table: str) -> None:
-        """Make what rows are looked up by anew from the rows, inside a write transaction."""
+        """Make the table's indexes anew from the rows, inside a write transaction."""
+
+    def mend(self) -> list[str]:
+        """Put the tables' own definitions back as they should be, inside a write transaction; says what was not."""
 
     def scrub(self) -> bool:
         """Leave no bytes of removed rows behind; false if others kept that from being complete."""
@@ -151,3 +153,16 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def failure(number: int | None, message: str, otherwise: type[StoreError] = StoreIOError) -> StoreError:
+    """The error for an ``errno``; the hint of each kind sends people to another place, so they are kept apart."""
+    if number in _FULL:
+        return StoreFull(message)
+    if number in _FORBIDDEN:
+        return StoreReadOnly(message)
+    return StoreIOError(message) if number == errno.EIO else otherwise(message)

@@ -1,16 +1,26 @@
-"""The audit chain: linking events, checking that none is missing, moved or changed, and replaying what they left."""
+"""The audit chain: linking events, checking that none is missing, moved or changed, and replaying what they left.
+
+The time in a keep is that of the machine, but never earlier than what has happened in it: a clock that is set back
+would let an older statement outdate a newer one, bring back what has expired and put the log out of order. Until the
+machine has caught up, the time goes on from the newest event at its usual pace.
+"""
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from truekeep.errors import StoreTampered
-from truekeep.stores.anchor import Head
+from truekeep.stores.anchor import AnchorHead
 from truekeep.stores.base import TABLES, EventRow
 from truekeep.stores.seal import Seal, genesis
+from truekeep.types import utc_moment
 
 Expected = dict[str, dict[int, bytes]]
 """For each sealed table, the MAC that the row at each place must have."""
@@ -18,13 +28,15 @@ Expected = dict[str, dict[int, bytes]]
 Touched = tuple[str, int, str | None]
 """A row that an event wrote or removed: its table, its place, and its new MAC in hexadecimal or none."""
 
-
 ROTATED = "keys.rotated"
 """The last event under the old keys: every row was sealed anew, and all that follows is under the next ones."""
-
-
+RESTATED = "restated"
+"""The member of an event that lists the events in which something was erased with it, and what is left of each."""
+_RESTATED = f'"{RESTATED}"'
 ADOPTED = "anchor.added"
 """The event after which a missing anchor of that name is a loss, and not one that is new in the settings."""
+ACCEPT = "Or decide that this state shall count: truekeep audit accept."
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -32,30 +44,72 @@ class Tip:
     """Where the chain stands: the keys in force, its newest link and the sum over the rows it left in force."""
 
     seal: Seal
-    head: Head = field(default_factory=lambda: Head(0, genesis()))
+    head: AnchorHead = field(default_factory=lambda: AnchorHead(0, genesis()))
     total: int = 0
 
 
 def follow(tip: Tip, events: Iterable[EventRow], changed: list[Touched] | None = None) -> Tip:
     """Walk the chain on from ``tip``; ``changed``, when given, gets the rows that each event touched."""
     seal, seq, previous, at, state = tip.seal, tip.head.seq, tip.head.hash, tip.head.at, None
+    restated = _Restated(tip.head)
     for event in events:
-        number, moment, kind, _, left, digest = event
+        number, moment, kind, text, left, digest = event
+        good = AnchorHead(seq, previous, at)
         if number != seq + 1:
-            raise _broken(f"event {seq + 1} is missing or out of order", Head(seq, previous, at))
+            raise _broken(f"event {seq + 1} is missing or out of order", good)
         try:
-            holds = hmac.compare_digest(seal.link(previous, event), digest)
-        except (TypeError, ValueError):
-            holds = False
-        if not holds:
-            raise _broken(f"event {number} was altered", Head(seq, previous, at))
+            if not hmac.compare_digest(seal.link(previous, event), digest):
+                restated.await_vouching(event, good)
+            body = json.loads(text) if changed is not None or _RESTATED in text else {}
+            if changed is not None:
+                changed += [(table, place, mac) for table, place, mac in body.get("rows", ())]
+            restated.vouch(seal, body.get(RESTATED, ()))
+        except (AttributeError, TypeError, ValueError):
+            raise _broken(f"event {number} was altered", good) from None
         seq, previous, at, state = number, digest, moment, left
         if kind == ROTATED:
             seal = seal.successor()
-        if changed is not None:
-            changed += [(table, place, mac) for table, place, mac in json.loads(event.body).get("rows", ())]
+    restated.require_vouched()
     total = tip.total if state is None else seal.unmask(state, seq)
-    return Tip(seal, Head(seq, previous, at), total)
+    return Tip(seal, AnchorHead(seq, previous, at), total)
+
+
+class _Restated:
+    """Events that no longer say what was linked. Erasing takes words out of an event; its link stays, and a later event
+    vouches for what is left of it. An event for which none does was altered, and so was one that says again what was
+    erased in it. Who has no keys can make neither.
+    """
+
+    def __init__(self, start: AnchorHead) -> None:
+        self._start = start.seq
+        self._waiting: dict[int, tuple[EventRow, AnchorHead]] = {}
+        self._holds: dict[int, bool] = {}
+        """By the newest vouching: one may be vouched for again when more is erased in it."""
+
+    def await_vouching(self, event: EventRow, good: AnchorHead) -> None:
+        """Note an event that does not link. Which keys come next is never restated."""
+        if event.kind == ROTATED:
+            raise _broken(f"event {event.seq} was altered", good)
+        self._waiting[event.seq] = event, good
+
+    def vouch(self, seal: Seal, listed: Iterable[tuple[int, str]]) -> None:
+        """Take in what an event vouches for; what lies before this walk was looked at in another."""
+        for number, mac in listed:
+            if number > self._start:
+                event = self._waiting.get(number)
+                self._holds[number] = event is not None and hmac.compare_digest(seal.restated(event[0]), mac)
+
+    def require_vouched(self) -> None:
+        """Refuse what nobody vouched for: here, because whoever vouches comes later than what is vouched for."""
+        altered = (self._waiting.keys() - self._holds.keys()) | {one for one, holds in self._holds.items() if not holds}
+        if altered:
+            first = min(altered)
+            raise _broken(f"event {first} was altered", self._waiting[first][1] if first in self._waiting else None)
+
+
+def is_restating(event: EventRow) -> bool:
+    """Whether something was erased in earlier events with this one: what is known of those has to be read again."""
+    return _RESTATED in event.body and RESTATED in json.loads(event.body)
 
 
 def apply(expected: Expected, changed: Iterable[Touched]) -> None:
@@ -72,7 +126,7 @@ def nothing_expected() -> Expected:
     return {table: {} for table in TABLES}
 
 
-def check_anchor(anchored: Head | None, event: EventRow | None, newest: Head, name: str = "keys") -> None:
+def check_anchor(anchored: AnchorHead | None, event: EventRow | None, newest: AnchorHead, name: str = "keys") -> None:
     """Refuse a store that is behind its anchor or that does not extend it. ``event`` is the one at the anchor."""
     if anchored is None:
         raise StoreTampered(
@@ -101,19 +155,51 @@ def check_anchor(anchored: Head | None, event: EventRow | None, newest: Head, na
         )
 
 
-ACCEPT = "Or decide that this state shall count: truekeep audit accept."
-
-
-def known_good(head: Head) -> str:
+def known_good(head: AnchorHead) -> str:
     """The last event known to be good, for people."""
     return f"after event {head.seq} of {head.at}" if head.seq else "no event is known to be good"
 
 
-def _broken(what: str, good: Head) -> StoreTampered:
+def _broken(what: str, good: AnchorHead | None) -> StoreTampered:
     return StoreTampered(
         f"The audit chain is broken: {what}.",
         code="chain_broken",
         hint="Put a good copy of the data directory back. What still verifies is exported by: truekeep audit salvage.",
-        where=f"event {good.seq + 1}",
-        since=known_good(good),
+        where=f"event {good.seq + 1}" if good else "an event in which something was erased",
+        since=known_good(good) if good else "nobody can know",
     )
+
+
+class HasTip(Protocol):
+    """Whoever knows where the chain stands."""
+
+    tip: Tip
+
+
+class KeepClock:
+    """Tells the moment when it is called."""
+
+    def __init__(
+        self, machine: Callable[[], datetime], chain: HasTip, ticks: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._machine = machine
+        self._chain = chain
+        self._ticks = ticks
+        self._lock = threading.Lock()
+        self._newest, self._newest_at = "", _BEGINNING
+        """The time of the newest event, as it is written and as a moment."""
+        self._latest = _BEGINNING
+        self._since = 0.0
+        """When, in ticks, the latest moment was told."""
+
+    def __call__(self) -> datetime:
+        """The moment: never earlier than one that was told or written down before."""
+        with self._lock:
+            moment, ticks, newest = self._machine(), self._ticks(), self._chain.tip.head.at
+            if newest != self._newest:
+                self._newest, self._newest_at = newest, utc_moment(newest)
+            if moment < self._latest:
+                moment = self._latest + timedelta(seconds=ticks - self._since)
+            self._latest = max(moment, self._newest_at)
+            self._since = ticks
+            return self._latest

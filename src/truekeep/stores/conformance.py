@@ -100,18 +100,6 @@ class BackendConformance(ABC):
             assert [row.seq for row in backend.rows("memories")] == [1, 2, 3, 4, 5]
             assert [row.seq for row in backend.rows("memories", after=2, limit=2)] == [3, 4]
 
-    def test_rows_are_counted_and_selected_by_tag(self, tmp_path: Path) -> None:
-        """A tag is equal or it is not; an empty one selects nothing."""
-        with self.opened(tmp_path) as backend:
-            with backend.writing():
-                for seq, tag in enumerate(("open:web:a", "open:web:a", "open:web:ab", ""), start=1):
-                    backend.insert("queue", Row(seq, f"rev_{seq}", tag, "{}", bytes(32)))
-            assert backend.count("queue", "open:web:a") == 2
-            assert [row.seq for row in backend.tagged("queue", "open:web:a", 10)] == [1, 2]
-            assert [row.seq for row in backend.tagged("queue", "open:web:a", 1, newest=True)] == [2]
-            assert backend.tags_among("queue", ["open:web:a", "open:web:none", ""]) == {"open:web:a"}
-            assert backend.count("queue") == 4
-
     def test_events_are_read_in_order(self, tmp_path: Path) -> None:
         """The chain can be walked from any link."""
         with self.opened(tmp_path) as backend:
@@ -120,6 +108,9 @@ class BackendConformance(ABC):
                     backend.append(_event(seq))
             assert [event.seq for event in backend.events(after=1)] == [2, 3]
             assert backend.event(2) == _event(2)
+            with backend.writing():
+                backend.restate(_event(2)._replace(body="{}", hash=b""))
+            assert backend.event(2) == _event(2)._replace(body="{}")
             assert backend.event(9) is None
 
     def test_another_connection_sees_commits_and_notices_changes(self, tmp_path: Path) -> None:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import os
-import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from truekeep.config import Paths, Settings
+from truekeep import disk
 from truekeep.errors import InvalidRequest, StoreCorrupt, StoreReadOnly, StoreTampered
-from truekeep.stores.acceptance import Acceptance, accept
-from truekeep.stores.anchor import Anchors, Head
+from truekeep.stores.acceptance import Acceptance, accept_copy, copy_tampered
+from truekeep.stores.anchor import AnchorHead, Anchors
 from truekeep.stores.anchors import anchors_of
-from truekeep.stores.failures import failure
-from truekeep.stores.files import database_files, database_path, keyring
-from truekeep.stores.inspection import inspect_chain, inspect_rows
-from truekeep.stores.keyfile import locked, sync_directory
+from truekeep.stores.base import failure
+from truekeep.stores.files import database_files, database_path, keyring, known_heads, open_backend
+from truekeep.stores.inspection import inspect_chain, inspect_rows, require_newest_keys
+from truekeep.stores.keyfile import locked
 from truekeep.stores.keys import KeepKeys, derive, with_restore_begun, with_rotation_done
 from truekeep.stores.rotation import settle
 from truekeep.stores.seal import Seal
 from truekeep.stores.sqlite import SqliteBackend, connect, translated
 from truekeep.types import utc_text
+
+if TYPE_CHECKING:
+    from truekeep.config import Paths, Settings
+
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +38,33 @@ class Copy:
 
     path: Path
     size: int
-    head: Head
+    head: AnchorHead
     rows: int
 
 
 def copy_out(paths: Paths, keep: str, target: Path, settings: Settings) -> Copy:
     """Copy a keep's database to a new file. Its keys open it, and nothing else does; writers are not held up."""
     keys = keyring(paths, settings).open(keep)
-    if target.exists():
+    if os.path.lexists(target):
         raise InvalidRequest("There is something at that path already.", code="file_exists")
     with _draft(target) as draft:
         _copy(database_path(paths, keep), draft, keys)
         head, rows = verified_copy(draft, keys)
         try:
-            os.link(draft, target)
+            os.link(draft, target, follow_symlinks=False)
         except FileExistsError:
             raise InvalidRequest("There is something at that path already.", code="file_exists") from None
-        sync_directory(target.parent)
+        disk.sync_directory(target.parent)
+        known_heads(paths, keep, keys).add(head)
         return Copy(target, target.stat().st_size, head, rows)
 
 
-def verified_copy(path: Path, keys: KeepKeys) -> tuple[Head, int]:
-    """Look at everything in a copy: it must be this keep's, and whole. Returns where it ends and its number of rows."""
+def verified_copy(path: Path, keys: KeepKeys) -> tuple[AnchorHead, int]:
+    """Look at everything in a copy: it must be this keep's, and whole. Returns where it ends and its number of rows.
+
+    It may be under old keys, and whoever has those can make one: whether it is a copy of *this* history is asked of
+    the history (``_doubts``). Rows are held against the events one by one, whose hashes only that history has.
+    """
     for epoch in reversed(keys.epochs):
         try:
             backend = SqliteBackend.open(path, epoch.file, keys.cipher)
@@ -61,48 +72,89 @@ def verified_copy(path: Path, keys: KeepKeys) -> tuple[Head, int]:
             continue
         with closing(backend), backend.reading():
             tip = inspect_chain(backend, Seal(keys), Anchors(()))
-            found = inspect_rows(backend, tip)
+            found = inspect_rows(backend, tip, one_by_one=True)
             if found.lost or found.unverified or tip.head.seq == 0:
-                raise StoreTampered(
-                    "The copy is not as this keep wrote it.", code="copy_tampered", hint="Use another one."
-                )
+                raise copy_tampered()
             return tip.head, sum(map(len, found.expected.values()))
     raise StoreCorrupt("The file is no copy of this keep, or it is damaged.", hint="Use another one.")
 
 
 def put_back(
-    paths: Paths, keep: str, source: Path, clock: Callable[[], datetime], settings: Settings, *, by: str, reason: str
+    paths: Paths,
+    keep: str,
+    source: Path,
+    clock: Callable[[], datetime],
+    settings: Settings,
+    *,
+    by: str,
+    reason: str,
+    unsafe_unknown_history: bool = False,
 ) -> Acceptance:
     """Put a copy in the place of a keep's database, because a person decided so. What was there is kept beside it.
 
-    A crash leaves the old file or the new one. The new one is refused until the decision is written down, which
-    running this again does.
+    The copy must end at an event that has happened in this keep. ``unsafe_unknown_history`` takes any that verifies,
+    and the decision says so. A crash leaves the old file or the new one. The new one is refused until the decision is
+    written down, which running this again does.
     """
     ring = keyring(paths, settings)
     with locked(ring.directory):
         keys = derive(ring.secret(keep))
         with _draft(database_path(paths, keep)) as draft:
-            draft.write_bytes(source.read_bytes())
-            verified_copy(draft, keys)
-            _sync(draft)
+            _take_in(source, draft)
+            head, _ = verified_copy(draft, keys)
+            doubts = _doubts(paths, keep, keys, head, settings)
+            if doubts and not unsafe_unknown_history:
+                raise StoreTampered(
+                    " ".join(doubts),
+                    code="unknown_history",
+                    hint="Use another backup; or give up what is not in this one with --unsafe-unknown-history.",
+                    where=f"event {head.seq} of the copy",
+                )
+            disk.sync(draft)
             master = ring.masters.current()
             keys = derive(ring.rewrap(keep, master, with_restore_begun))
             _set_aside(paths, keep, keys, utc_text(clock()))
             draft.rename(database_path(paths, keep))
-            sync_directory(paths.data)
-        accepted = _accepted(paths, keep, keys, clock, settings, by=by, reason=reason)
+            disk.sync_directory(paths.data)
+        anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
+        backend = SqliteBackend.alone(database_path(paths, keep), keys.file_keys, keys.cipher, busy_seconds=5.0)
+        with closing(backend), closing(anchors):
+            at = utc_text(clock())
+            accepted = accept_copy(backend, Seal(keys), anchors, head, doubts, at=at, by=by, reason=reason)
         settle(paths, keep, keys, clock, settings)
         ring.rewrap(keep, master, with_rotation_done)
     return accepted
 
 
-def _accepted(
-    paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings, *, by: str, reason: str
-) -> Acceptance:
+def _doubts(paths: Paths, keep: str, keys: KeepKeys, head: AnchorHead, settings: Settings) -> tuple[str, ...]:
+    """What speaks against a copy that ends there: nothing, if that event has happened in this keep."""
+    heads = known_heads(paths, keep, keys)
     anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
-    backend = SqliteBackend.alone(database_path(paths, keep), keys.file_keys, keys.cipher, busy_seconds=5.0)
-    with closing(backend), closing(anchors):
-        return accept(backend, Seal(keys), anchors, at=utc_text(clock()), by=by, reason=reason, even_if_sound=True)
+    with closing(anchors):
+        newest = anchors.newest()
+        happened = newest.seq if newest else 0
+        present = _present(paths, keep, keys, anchors)
+        if present is None and (head == newest or head in heads):
+            return ()
+        if present is not None and present.get(head.seq) == head.hash:
+            heads.add(head)  # should this be cut off, what is there now is no longer asked
+            return ()
+    told = f"The copy ends at event {head.seq}, and that is no event of this keep's history; "
+    if present is None:
+        return (f"{told}of that only is known that event {happened} was the newest, and which backups were made.",)
+    return (f"{told}events up to {happened} have happened, and those that the copy does not hold would be lost.",)
+
+
+def _present(paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors) -> dict[int, bytes] | None:
+    """The hashes of the present history, if it is there, whole and anchored."""
+    if not database_path(paths, keep).is_file():
+        return None
+    try:
+        with closing(open_backend(paths, keep, keys, busy_seconds=5.0)) as backend, backend.reading():
+            require_newest_keys(inspect_chain(backend, Seal(keys), anchors))
+            return {event.seq: event.hash for event in backend.events()}
+    except (StoreCorrupt, StoreTampered):
+        return None
 
 
 def _set_aside(paths: Paths, keep: str, keys: KeepKeys, at: str) -> None:
@@ -110,7 +162,7 @@ def _set_aside(paths: Paths, keep: str, keys: KeepKeys, at: str) -> None:
     database = database_path(paths, keep)
     if not database.exists():
         return
-    with suppress(StoreCorrupt):
+    with suppress(StoreCorrupt, StoreTampered):
         SqliteBackend.alone(database, keys.file_keys, keys.cipher, busy_seconds=1.0).close()
     stamp = "".join(character for character in at if character.isalnum())
     for path in database_files(paths, keep):
@@ -132,28 +184,23 @@ def _copy(source: Path, target: Path, keys: KeepKeys) -> None:
                 writing.close()
         finally:
             reading.close()
-    target.chmod(0o600)
-    _sync(target)
+    disk.sync(target)
+
+
+def _take_in(source: Path, draft: Path) -> None:
+    """Copy a file that a person named, wherever it lies, into a draft of ours."""
+    handle = disk.opened(draft, os.O_WRONLY)
+    with source.open("rb") as file, os.fdopen(handle, "wb") as copy:
+        shutil.copyfileobj(file, copy, _CHUNK)
 
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """A file beside the one that is to be made; gone afterwards, unless it was renamed."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    """A file beside the one that is to be made; gone afterwards, unless it was renamed. What killed ones left goes."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.touch(mode=0o600, exist_ok=False)
-        yield draft
+        disk.make_directory(path.parent)
+        disk.tidy(path.parent)
+        with disk.drafted(path) as draft:
+            yield draft
     except OSError as error:
         raise failure(error.errno, f"A file cannot be written in {path.parent}.", StoreReadOnly) from error
-    finally:
-        for left in (draft, *(draft.with_name(draft.name + end) for end in ("-wal", "-shm", "-journal"))):
-            left.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

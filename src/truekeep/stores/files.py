@@ -8,13 +8,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
+from truekeep import disk
 from truekeep.config import Paths, Settings
 from truekeep.errors import KeyUnavailable, StoreCorrupt, StoreTampered
-from truekeep.stores.anchor import Anchors
+from truekeep.stores.anchor import Anchors, KnownHeads
 from truekeep.stores.anchors import anchors_of
-from truekeep.stores.audit import ADOPTED
+from truekeep.stores.chain import ADOPTED
 from truekeep.stores.keys import KeepKeys, Keyring
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.seal import Seal
@@ -35,6 +37,11 @@ def database_files(paths: Paths, keep: str) -> list[Path]:
 def anchor_path(paths: Paths, keep: str) -> Path:
     """The keep's own anchor, beside its key and apart from its data."""
     return paths.keys / "keeps" / f"{keep}.anchor"
+
+
+def known_heads(paths: Paths, keep: str, keys: KeepKeys) -> KnownHeads:
+    """The heads of the backups that were made of a keep."""
+    return KnownHeads(paths.keys / "keeps" / f"{keep}.backups", keys.anchor)
 
 
 def keyring(paths: Paths, settings: Settings) -> Keyring:
@@ -61,15 +68,21 @@ def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], settings
         return _opened(paths, keep, newer, clock, settings)
 
 
-def open_backend(paths: Paths, keep: str, keys: KeepKeys, *, busy_seconds: float = 30.0) -> SqliteBackend:
-    """The keep's database, by whichever key encrypts it now: a rotation that was cut off leaves the old or the new."""
-    database, (first, *others) = database_path(paths, keep), keys.file_keys
+def open_backend(
+    paths: Paths, keep: str, keys: KeepKeys, *, busy_seconds: float = 30.0, is_checked: bool = True
+) -> SqliteBackend:
+    """The keep's database, by whichever key encrypts it now: a rotation that was cut off leaves the old or the new.
+
+    Without ``is_checked`` also one whose schema was altered, for a person who decides that it is to be mended.
+    """
+    opened = partial(SqliteBackend.open, database_path(paths, keep), busy_seconds=busy_seconds, is_checked=is_checked)
+    first, *others = keys.file_keys
     for key in others:
         try:
-            return SqliteBackend.open(database, key, keys.cipher, busy_seconds=busy_seconds)
+            return opened(key, keys.cipher)
         except StoreCorrupt:
             continue
-    return SqliteBackend.open(database, first, keys.cipher, busy_seconds=busy_seconds)
+    return opened(first, keys.cipher)
 
 
 def _opened(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings) -> Ledger:
@@ -117,7 +130,7 @@ def _known_anchors(backend: SqliteBackend, anchors: Anchors) -> set[str]:
 @contextmanager
 def _founding(key_file: Path) -> Iterator[None]:
     """While nothing has happened yet, one of several processes that create the same keep goes first."""
-    handle = os.open(key_file, os.O_RDONLY)
+    handle = disk.opened(key_file, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from truekeep.errors import KeyUnavailable, StoreReadOnly
-from truekeep.stores.failures import failure
+from truekeep import disk
+from truekeep.errors import KeyUnavailable, StoreBusy, StoreReadOnly
+from truekeep.stores.base import failure
 
 VERSION = 1
+_PATIENCE = 60.0
+"""Seconds until another process that makes or rotates keys counts as one that hangs."""
 
 
 def read_entry(path: Path, kind: str) -> dict[str, Any]:
     """The content of a key file of that kind."""
     try:
-        entry = json.loads(path.read_bytes())
+        entry = json.loads(disk.read(path))
     except FileNotFoundError as error:
         raise KeyUnavailable(
             f"The key file is missing: {path}",
@@ -35,69 +35,49 @@ def read_entry(path: Path, kind: str) -> dict[str, Any]:
 
 def write_new(path: Path, entry: Mapping[str, Any]) -> None:
     """Write once; when another process was first, its file stands."""
-    write_once(path, _encoded(entry))
-
-
-def write_once(path: Path, content: bytes, what: str = "A key") -> None:
-    """Make a file that is there as a whole or not at all, whatever happens meanwhile; an existing one stands."""
-    with _drafted(path, content, what) as draft:
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            return
-        sync_directory(path.parent)
+    with _told(path):
+        disk.write_once(path, _encoded(entry))
 
 
 def replace_entry(path: Path, entry: Mapping[str, Any]) -> None:
     """Put a new file in the place of the old one; a crash leaves one or the other."""
-    with _drafted(path, _encoded(entry)) as draft:
-        draft.rename(path)
-        sync_directory(path.parent)
+    with _told(path):
+        disk.replace(path, _encoded(entry))
 
 
 @contextmanager
 def locked(directory: Path, *, tidy: bool = True) -> Iterator[None]:
     """One process at a time makes, rotates or destroys keys. To ``tidy``, every file there is looked at."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise failure(error.errno, f"The key directory cannot be written: {directory}", StoreReadOnly) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        for draft in directory.glob("**/.*.key.*") if tidy else ():
-            draft.unlink(missing_ok=True)  # left by a process that was killed; it may hold a key
+    with _lock(directory):
+        for folder in (directory, directory / "keeps") if tidy else ():
+            if folder.is_dir():
+                disk.tidy(folder, is_own=True)  # what a process left that was killed may hold a key
         yield
-    finally:
-        os.close(handle)
 
 
 @contextmanager
-def _drafted(path: Path, content: bytes, what: str = "A key") -> Iterator[Path]:
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+def _lock(directory: Path) -> Iterator[None]:
+    lock = disk.locked(directory / ".lock", _PATIENCE)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            yield draft
-        finally:
-            draft.unlink(missing_ok=True)
+        lock.__enter__()
+    except TimeoutError as error:
+        raise StoreBusy("Another process is changing keys.", code="keys_in_use", hint="Try again later.") from error
     except OSError as error:
-        raise failure(error.errno, f"{what} cannot be written to {path.parent}.", StoreReadOnly) from error
+        raise failure(error.errno, f"The key directory cannot be written: {directory}", StoreReadOnly) from error
+    try:
+        yield
+    finally:
+        lock.__exit__(None, None, None)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        disk.make_directory(path.parent)
+        yield
+    except OSError as error:
+        raise failure(error.errno, f"A key cannot be written to {path.parent}.", StoreReadOnly) from error
 
 
 def _encoded(entry: Mapping[str, Any]) -> bytes:
     return json.dumps(entry).encode() + b"\n"
-
-
-def sync_directory(directory: Path) -> None:
-    """Make renames and removals in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -2,12 +2,14 @@
 
 Keys live apart from data. A keep's key file holds its root (digests, anchors and signatures last as long as the keep)
 and its data keys, oldest first. A data key seals and encrypts from its rotation until the next; older ones stay, so
-that old links of the audit chain and old backups can be verified. Deleting the file shreds the keep.
+that old links of the audit chain and old backups can be verified. Deleting the file shreds the keep. What a keep
+exports and the receipts it gives are signed with its own Ed25519 key.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import platform
 import secrets
@@ -16,16 +18,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidTag
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from truekeep.errors import KeyUnavailable
+from truekeep.errors import InvalidRequest, KeyUnavailable
 from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry, write_new
 from truekeep.stores.master import KEY_BYTES, Master, MasterKeys
 
 _TRIES = 5
+"""Looks at a key file while another process rotates keys; one that never holds still is refused."""
+_PREFIX = "ed25519:"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -221,3 +226,47 @@ def _text(value: bytes) -> str:
 
 def _bytes(value: Any) -> bytes:
     return base64.b64decode(str(value), validate=True)
+
+
+def public_key(keys: KeepKeys) -> str:
+    """The keep's public key, as text. It stays the same for as long as the keep does."""
+    return _PREFIX + base64.b64encode(_private(keys).public_key().public_bytes_raw()).decode()
+
+
+def signature(keys: KeepKeys, message: bytes) -> str:
+    """The keep's signature over a message, as text."""
+    return base64.b64encode(_private(keys).sign(message)).decode()
+
+
+def is_signed_by(public: str, signed: str, message: bytes) -> bool:
+    """Whether a signature over a message was made with the private half of that public key."""
+    try:
+        Ed25519PublicKey.from_public_bytes(_public_bytes(public)).verify(
+            base64.b64decode(signed, validate=True), message
+        )
+    except (InvalidSignature, ValueError, binascii.Error):
+        return False
+    return True
+
+
+def checked_public_key(text: str) -> str:
+    """A public key as ``keys status`` prints it."""
+    try:
+        Ed25519PublicKey.from_public_bytes(_public_bytes(text))
+    except (ValueError, binascii.Error):
+        raise InvalidRequest(
+            "That is no public key.",
+            code="invalid_public_key",
+            hint="It looks like ed25519:… in 'truekeep keys status'.",
+        ) from None
+    return text
+
+
+def _private(keys: KeepKeys) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes(keys.sign)
+
+
+def _public_bytes(text: str) -> bytes:
+    if not text.startswith(_PREFIX):
+        raise ValueError("no public key")
+    return base64.b64decode(text.removeprefix(_PREFIX), validate=True)

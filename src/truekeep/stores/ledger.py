@@ -9,7 +9,7 @@ the chain left in that place, so neither an edit nor an old genuine row put back
 - A broken chain, a store behind its anchor, rows that are missing, or restricting ones that were altered stop every
   read with ``StoreTampered``.
 
-What this process may take for checked is in ``verified.py``.
+What this process may take for checked is in ``inspection.py``.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from truekeep.errors import KeepClosed, StoreTampered
-from truekeep.stores.anchor import Anchors, Head
-from truekeep.stores.audit import ADOPTED, Touched
 from truekeep.stores.base import RESTRICTING, TABLES, Backend, EventRow, Row
-from truekeep.stores.clock import KeepClock
+from truekeep.stores.chain import ADOPTED, KeepClock, Touched
 from truekeep.stores.entry import Entry, Mark
 from truekeep.stores.inspection import (
     Inspection,
-    Place,
+    RowPlace,
+    Verified,
     newest_here,
     unsound,
 )
-from truekeep.stores.seal import Seal
-from truekeep.stores.verified import Verified
 from truekeep.types import Verification, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.stores.anchor import AnchorHead, Anchors
+    from truekeep.stores.seal import Seal
 
 
 class Sealed(NamedTuple):
@@ -52,7 +53,7 @@ class Ledger:
         self._verified = Verified(backend, seal, anchors, self._tell)
         self._lock = threading.RLock()
         self._depth = 0
-        self.clock = KeepClock(clock, lambda: self.head.at)
+        self.clock = KeepClock(clock, self._verified)
         """The time in this keep, which never goes back."""
         self._unanchored = False
         self._grouped = False
@@ -81,8 +82,9 @@ class Ledger:
             self._require_open()
             if self._unanchored and not self._grouped:
                 self._anchor()
-            with self._backend.writing(), self._nested():
-                entry = Entry(self._backend, self._verified.tip, self._verified.expected, utc_text(self.clock()))
+            with self._indexed(), self._backend.writing(), self._nested():
+                known = self._verified
+                entry = Entry(self._backend, known.tip, known.expected, utc_text(self.clock()), known.index)
                 self._entry = entry
                 mark: Mark | None = getattr(self._marks, "next", None)
                 try:
@@ -100,6 +102,16 @@ class Ledger:
                 self._unanchored = True
                 if not self._grouped:
                     self._anchor()
+
+    @contextmanager
+    def _indexed(self) -> Iterator[None]:
+        """Where rows are is known as the transaction writes them, and is as it was if it fails."""
+        try:
+            yield
+        except BaseException:
+            self._verified.index.take_back()
+            raise
+        self._verified.index.keep()
 
     @contextmanager
     def marked(self, mark: Mark) -> Iterator[None]:
@@ -189,8 +201,14 @@ class Ledger:
     def get(self, table: str, row_id: str) -> Sealed | None:
         """The row of that id."""
         with self.reading():
-            row = self._backend.by_id(table, row_id)
-            return self._sealed(table, row) if row and self._counts(table, row) else None
+            seq = self._verified.index.place(table, row_id)
+            found = self._ours(table, [seq]) if seq is not None else []
+            if found and not (found[0].verified and found[0].row.id != row_id):
+                return found[0]
+            if table in RESTRICTING:
+                return None
+            row = self._backend.by_id(table, row_id)  # a stranger, or one that was altered
+            return self._sealed(table, row) if row is not None else None
 
     def find_memory(self, memory_id: str) -> Sealed | None:
         """The memory of that id; a row that truekeep did not name is found by its ``row-N`` handle."""
@@ -214,6 +232,12 @@ class Ledger:
                 places = [seq for seq in self._verified.expected[table] if self._known(table, seq) is not None]
                 self._require_all(table, places, {row.seq: row for row in rows})
             return [self._sealed(table, row) for row in rows if self._counts(table, row)]
+
+    def everything(self, table: str) -> list[Sealed]:
+        """All rows that lie in a table, also those that count for nothing: to look for something in them."""
+        with self.reading():
+            counted = {sealed.row.seq: sealed for sealed in self.all(table)}
+            return [counted.get(row.seq, Sealed(row, verified=False)) for row in self._backend.rows(table)]
 
     def current(self, table: str, seqs: Sequence[int] | None = None) -> Iterator[Row]:
         """The verified rows, all or those at some places, each with its index card if that is verified, too.
@@ -239,18 +263,39 @@ class Ledger:
                 elif self._seal.holds(table, row):
                     yield row._replace(card=None)
 
-    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Sealed]:
-        """Rows with exactly that tag; ``newest`` begins at the last place."""
+    def oldest_memory(self) -> Row | None:
+        """The first memory's row with its card, as opening has just read it or else as it is read now."""
+        if self._just_read is not None:
+            return self._just_read[0]
         with self.reading():
-            if self._is_empty(table):
-                return []
-            rows = self._backend.tagged(table, tag, limit, newest=newest)
-            return [self._sealed(table, row) for row in rows if self._counts(table, row)]
+            first = next(self._backend.rows("memories", limit=1), None)
+            return next(self.current("memories", [first.seq]), None) if first is not None else None
 
-    def tags_among(self, table: str, tags: Sequence[str]) -> set[str]:
-        """Those of the tags under which rows may be found; one look instead of one for each."""
+    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Sealed]:
+        """Rows with exactly that tag; ``newest`` begins at the last place. Strangers come after all of this keep's."""
         with self.reading():
-            return set() if self._is_empty(table) or not tags else self._backend.tags_among(table, tags)
+            places = self._verified.index.places(table, tag)
+            chosen = (places[::-1] if newest else places)[: None if limit < 0 else limit]
+            found = [sealed for sealed in self._ours(table, chosen) if not sealed.verified or sealed.row.tag == tag]
+            if table in RESTRICTING or (0 <= limit <= len(found)):
+                return found
+            strangers = [place.seq for place in self._verified.found.not_ours if place.table == table]
+            rows = [row for row in self._backend.by_seqs(table, strangers) if row.tag == tag != ""]
+            known = {sealed.row.seq for sealed in found}
+            return found + [self._sealed(table, row) for row in rows if row.seq not in known]
+
+    def tags_among(self, tables: Sequence[str], tags: Sequence[str]) -> set[str]:
+        """Those of the tags under which this keep has rows in one of the tables."""
+        with self.reading():
+            places = self._verified.index.places
+            return {tag for tag in tags if any(places(table, tag) for table in tables)}
+
+    def _ours(self, table: str, seqs: Sequence[int]) -> list[Sealed]:
+        """The rows that this keep has at those places. One that is gone was taken away, and stops every read."""
+        wanted = [seq for seq in seqs if self._known(table, seq) is not None]
+        found = {row.seq: row for row in self._backend.by_seqs(table, wanted)}
+        self._require_all(table, wanted, found)
+        return [self._sealed(table, found[seq]) for seq in wanted]
 
     def is_empty(self, table: str) -> bool:
         """Whether this keep has no row in a table; costs no look at the table."""
@@ -258,17 +303,18 @@ class Ledger:
             return self._is_empty(table)
 
     def _is_empty(self, table: str) -> bool:
-        is_new = self._entry is not None and self._entry.has_touched(table)
-        return table in RESTRICTING and not self._verified.expected[table] and not is_new
+        return table in RESTRICTING and not self._verified.expected[table] and self.draft(table) is None
 
-    def is_changing(self, table: str) -> bool:
-        """Whether the open transaction has written or removed a row of that table."""
-        return self._entry is not None and self._entry.has_touched(table)
+    def draft(self, table: str) -> tuple[Entry, int] | None:
+        """The open transaction and how often it has changed that table, if it has; another value after each change."""
+        changes = self._entry.changes[table] if self._entry is not None else 0
+        return (self._entry, changes) if self._entry is not None and changes else None
 
-    def count(self, table: str, tag: str | None = None) -> int:
-        """How many rows there are, or how many with that tag."""
+    def count(self, table: str, tag: str) -> int:
+        """How many rows with that tag this keep has."""
         with self.reading():
-            return self._backend.count(table, tag)
+            places = self._verified.index.places(table, tag)
+            return sum(self._known(table, seq) is not None for seq in places)
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[EventRow]:
         """Events in order."""
@@ -290,10 +336,7 @@ class Ledger:
             self._verified.check(seen)
 
         with self._lock, self._fresh_view(check):
-            doctored = unsound(self._backend, self._verified.found)
             self._just_read = seen if self._verified.begin() and seen else None
-        if doctored:
-            self._rebuild(doctored)
         if self.head.seq:
             self._anchor()
 
@@ -329,15 +372,20 @@ class Ledger:
             rows = sum(len(expected) for expected in self._verified.expected.values())
             return Verification(not problems, self.head.seq, rows, problems, tuple(named))
 
-    def _is_unverified(self, place: Place) -> bool:
+    def _is_unverified(self, place: RowPlace) -> bool:
         rows = self._backend.by_seqs(place.table, [place.seq])
         return any(
             self._known(place.table, row.seq) != row.mac or not self._seal.holds(place.table, row) for row in rows
         )
 
-    def has_altered(self, table: str) -> bool:
-        """Whether a row that this keep wrote in that table says something else now."""
-        return any(place.table == table for place in self._verified.found.altered)
+    def has_altered(self, *tables: str) -> bool:
+        """Whether a row that this keep wrote in one of those tables says something else now: nobody knows what it said.
+
+        It does until a person takes it away or puts something in its place.
+        """
+        with self.reading():
+            places = [place for place in self._verified.found.altered if place.table in tables]
+            return any(self._known(*place) is not None and self._is_unverified(place) for place in places)
 
     def strangers(self, table: str) -> list[int]:
         """The places in that table of rows that this keep did not write, or not as they are now."""
@@ -361,7 +409,7 @@ class Ledger:
         return self._backend.describe() | {"events": str(self.head.seq)}
 
     @property
-    def head(self) -> Head:
+    def head(self) -> AnchorHead:
         """The newest event this process has verified."""
         return self._verified.tip.head
 
@@ -379,8 +427,10 @@ class Ledger:
 
     def _sealed(self, table: str, row: Row) -> Sealed:
         sealed = Sealed(row, self._known(table, row.seq) == row.mac and self._seal.holds(table, row))
-        if not sealed.verified and table in RESTRICTING:
-            Inspection(self._verified.expected, altered=(Place(table, row.seq),)).require_nothing_lost(self.head)
+        if not sealed.verified and self._known(table, row.seq) is not None:
+            place = RowPlace(table, row.seq)
+            Inspection(self._verified.expected, altered=(place,)).require_nothing_lost(self.head)
+            self._verified.note_altered([place])
         return sealed
 
     def _counts(self, table: str, row: Row) -> bool:
@@ -392,17 +442,10 @@ class Ledger:
         return self._entry.known(table, seq) if self._entry else self._verified.expected[table].get(seq)
 
     def _require_all(self, table: str, places: Iterable[int], found: Mapping[int, Row]) -> None:
-        missing = tuple(Place(table, seq) for seq in places if seq not in found)
+        missing = tuple(RowPlace(table, seq) for seq in places if seq not in found)
         Inspection(self._verified.expected, missing=missing).require_nothing_lost(self.head)
 
     def _tell(self, changed: Sequence[Touched]) -> None:
         self._just_read = None
         for watcher in self._watchers:
             watcher(changed)
-
-    def _rebuild(self, tables: Sequence[str]) -> None:
-        """Make doctored indexes anew from rows that were all verified; it is audited like any other change."""
-        with self.writing() as entry:
-            for table in tables:
-                self._backend.rebuild_index(table)
-            entry.event("index.rebuilt", tables=list(tables))

@@ -23,7 +23,9 @@ from truekeep.stores.keyfile import read_entry, replace_entry, write_new
 
 KEY_BYTES = 32
 _COMMAND_SECONDS = 60
+"""A key service is slow; one that does not answer must not hang every start."""
 _LONGEST = 4_096
+"""A key takes far less; whatever else the file or the command holds is not read."""
 _FORM = "It must be 32 bytes, as base64 or hexadecimal."
 
 

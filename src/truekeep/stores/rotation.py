@@ -12,21 +12,24 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from truekeep.config import Paths, Settings
 from truekeep.errors import InvalidRequest, UnknownId
-from truekeep.stores.anchor import Head
+from truekeep.stores.anchor import AnchorHead
 from truekeep.stores.anchors import anchors_of
-from truekeep.stores.audit import ROTATED, Tip, Touched
 from truekeep.stores.base import TABLES, Backend, EventRow
+from truekeep.stores.chain import ROTATED, Tip, Touched
 from truekeep.stores.files import database_path, keyring, open_ledger
-from truekeep.stores.inspection import inspect_chain
+from truekeep.stores.inspection import inspect_chain, inspect_rows
 from truekeep.stores.keyfile import locked
 from truekeep.stores.keys import KeepKeys, derive, with_new_data_key, with_rotation_done
 from truekeep.stores.master import MasterKeys
 from truekeep.stores.seal import Seal
 from truekeep.stores.sqlite import SqliteBackend
 from truekeep.types import utc_text
+
+if TYPE_CHECKING:
+    from truekeep.config import Paths, Settings
 
 OWN = "keys"
 """The master key that truekeep makes itself and keeps in the key directory."""
@@ -74,11 +77,7 @@ def rotate_data(paths: Paths, keep: str, clock: Callable[[], datetime], settings
     with locked(ring.directory):
         with closing(open_ledger(paths, keep, clock, settings)) as ledger:
             if not ledger.verify().ok:
-                raise InvalidRequest(
-                    "The keys of a keep in which something was altered are not rotated.",
-                    code="not_intact",
-                    hint="See 'truekeep audit verify', and delete or accept what it names first.",
-                )
+                raise _not_intact()
         master = ring.masters.current()
         keys = derive(ring.rewrap(keep, master, with_new_data_key))
         event = settle(paths, keep, keys, clock, settings)
@@ -96,9 +95,27 @@ def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime
         with backend.writing():
             tip = inspect_chain(backend, Seal(keys), anchors)
             while tip.seal.has_successor:
+                # Under the same lock as the sealing, before it and after it: what the old keys did not seal, and the
+                # chain did not leave there, must not get a seal from us.
+                _require_intact(backend, tip)
                 tip = _resealed(backend, tip, utc_text(clock()))
+                _require_intact(backend, tip)
         anchors.advance(tip.head)
     return tip.head.seq
+
+
+def _require_intact(backend: Backend, tip: Tip) -> None:
+    found = inspect_rows(backend, tip)
+    if found.lost or found.unverified:
+        raise _not_intact()
+
+
+def _not_intact() -> InvalidRequest:
+    return InvalidRequest(
+        "The keys of a keep in which something was altered are not rotated.",
+        code="not_intact",
+        hint="See 'truekeep audit verify', and delete or accept what it names first.",
+    )
 
 
 def _resealed(backend: Backend, tip: Tip, at: str) -> Tip:
@@ -114,4 +131,4 @@ def _resealed(backend: Backend, tip: Tip, at: str) -> Tip:
     draft = EventRow(seq, at, ROTATED, json.dumps({"rows": touched}), seal.mask(total, seq), b"")
     event = draft._replace(hash=tip.seal.link(tip.head.hash, draft))
     backend.append(event)
-    return replace(tip, seal=seal, head=Head(seq, event.hash, at), total=total)
+    return replace(tip, seal=seal, head=AnchorHead(seq, event.hash, at), total=total)

@@ -10,25 +10,32 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import KeyUnavailable
 from truekeep.stores.base import TABLES, EventRow, Row
-from truekeep.stores.keys import KeepKeys
 
-_MODULUS = 1 << 256
+if TYPE_CHECKING:
+    from truekeep.stores.keys import KeepKeys
+
+MODULUS = 1 << 256
+"""Sums over sets of rows are taken modulo this, so that a sum is as long as a term."""
 _FORMAT = "1"
 _WHOLE, _BODY = 32, 16
 
 
 @dataclass(slots=True)
-class Tally:
+class SealTally:
     """What a look at every row of a table found."""
 
     macs: dict[int, bytes] = field(default_factory=dict)
     """The MAC at each place whose row holds, with or without its index card."""
     total: int = 0
     """Their share in the set sum."""
+    ids: dict[str, int] = field(default_factory=dict)
+    """The places of those rows by id."""
+    tags: dict[int, str] = field(default_factory=dict)
+    """Their tags by place, where they have one."""
     failed: list[int] = field(default_factory=list)
     """Places of rows that this keep did not write as they are."""
     cardless: list[int] = field(default_factory=list)
@@ -51,6 +58,7 @@ class Seal:
         self._term = _keyed(audit, b"term")
         self._pads = _keyed(audit, b"pad")
         self._link = _keyed(audit, b"link", f"{_FORMAT}\x1f{keys.keep_id}\x1f")
+        self._restated = _keyed(audit, b"restated", f"{_FORMAT}\x1f{keys.keep_id}\x1f")
         self._digest_key = keys.digest
 
     def first(self) -> Seal:
@@ -61,6 +69,11 @@ class Seal:
     def has_successor(self) -> bool:
         """Whether there are newer keys than the ones of this seal."""
         return self._epoch + 1 < len(self._keys.epochs)
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether the keys of this seal were replaced, and that is over and done with."""
+        return self.has_successor and not self._keys.pending
 
     def successor(self) -> Seal:
         """The seal after a rotation of the keys."""
@@ -96,12 +109,13 @@ class Seal:
         except (TypeError, ValueError):
             return False
 
-    def tally(self, table: str, rows: Iterable[Row]) -> Tally:
+    def tally(self, table: str, rows: Iterable[Row]) -> SealTally:
         """Look at every row, with its card. How long opening a keep takes is decided here."""
-        found = Tally()
+        found = SealTally()
         fresh, share, number, macs, total = self._whole[table].copy, self._term.copy, int.from_bytes, found.macs, 0
+        ids, tags = found.ids, found.tags
         for row in rows:
-            _, _, _, _, mac, card = row
+            seq, row_id, tag, _, mac, card = row
             whole = fresh()
             try:
                 whole.update(_content(row))
@@ -111,14 +125,17 @@ class Seal:
             except (TypeError, ValueError):
                 holds = False
             if holds or self._takes_apart(table, row, found):
-                macs[row[0]] = mac
+                macs[seq] = mac
+                ids[row_id] = seq
+                if tag:
+                    tags[seq] = tag
                 term = share()
                 term.update(mac)
                 total += number(term.digest(), "big")
         found.total = total
         return found
 
-    def _takes_apart(self, table: str, row: Row, found: Tally) -> bool:
+    def _takes_apart(self, table: str, row: Row, found: SealTally) -> bool:
         """Whether a row that does not hold as a whole does without its card; notes what is wrong with it."""
         holds = self.holds(table, row)
         (found.cardless if holds else found.failed).append(row.seq)
@@ -130,11 +147,11 @@ class Seal:
 
     def mask(self, total: int, event: int) -> bytes:
         """The set sum as it is stored with an event: masked by that event's number (MSet-Add-Hash)."""
-        return ((total + self._pad(event)) % _MODULUS).to_bytes(32, "big")
+        return ((total + self._pad(event)) % MODULUS).to_bytes(32, "big")
 
     def unmask(self, stored: bytes, event: int) -> int:
         """The set sum behind ``mask``."""
-        return (int.from_bytes(stored, "big") - self._pad(event)) % _MODULUS
+        return (int.from_bytes(stored, "big") - self._pad(event)) % MODULUS
 
     def _pad(self, event: int) -> int:
         return int.from_bytes(_finished(self._pads, event.to_bytes(8, "big")), "big")
@@ -143,13 +160,17 @@ class Seal:
         """The chain hash of an event: over its content, the set it left behind and the event before it."""
         seq, at, kind, body, state, _ = event
         text = f"{seq}\x1f{len(state)}\x1f{len(at)}\x1f{len(kind)}\x1f{at}{kind}{body}"
-        chained = self._link.copy()
-        chained.update(previous + text.encode("utf-8", "surrogatepass") + state)
-        return chained.digest()  # type: ignore[no-any-return]
+        return _finished(self._link, previous + text.encode("utf-8", "surrogatepass") + state)
+
+    def restated(self, event: EventRow) -> str:
+        """What a later event vouches for an event with whose body was erased in: over it as it is now, and its link."""
+        seq, at, kind, body, state, digest = event
+        text = f"{seq}\x1f{len(state)}\x1f{len(digest)}\x1f{len(at)}\x1f{len(kind)}\x1f{at}{kind}{body}"
+        return _finished(self._restated, text.encode("utf-8", "surrogatepass") + state + digest).hex()
 
     def sign(self, message: bytes) -> tuple[str, str]:
         """The keep's public key and its signature over a message."""
-        from truekeep.stores.signing import public_key, signature  # noqa: PLC0415 - seldom needed
+        from truekeep.stores.keys import public_key, signature  # noqa: PLC0415 - seldom needed
 
         return public_key(self._keys), signature(self._keys, message)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,15 +12,29 @@ from typing import Any, cast
 
 import apsw
 
+from truekeep import disk
 from truekeep.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreTampered
-from truekeep.stores.base import CARDED, TABLES, EventRow, Row
-from truekeep.stores.failures import failure
-from truekeep.stores.sqlite_schema import migrate
+from truekeep.stores.base import CARDED, TABLES, EventRow, Row, failure
+from truekeep.stores.sqlite_schema import mend_schema, migrate, require_schema
 
 _TOP_SEQ = 1 << 62
 _PAUSE = 0.05
+_OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW
+_BESIDE = ("-wal", "-shm", "-journal")
 PAGE_BYTES = 8_192
 """Counts for a new file. Six memories fit a page of this size, so that opening reads a quarter less than with half."""
+_SWITCHES = (
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0),
+    (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
+    (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
+)
+"""Whoever plants something in a file must not have it run by us."""
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
     (apsw.FullError, StoreFull, "The disk is full."),
     (apsw.BusyError, StoreBusy, "Another process is writing to this keep."),
@@ -43,16 +56,17 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
 def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) -> apsw.Connection:
     """An open, unlocked connection to an encrypted file; raises the house's errors."""
     with translated():
-        connection = apsw.Connection(str(path))
+        connection = apsw.Connection(str(_plain(path)), flags=_OPEN)
     try:
         with translated(connection):
+            _harden(connection)
             connection.set_busy_timeout(int(busy_seconds * 1000))
             connection.pragma("cipher", cipher)
             connection.pragma("key", f"raw:{key.hex()}")
             connection.pragma("page_size", PAGE_BYTES)
             _set_journal(connection, "wal", time.monotonic() + busy_seconds)
             connection.pragma("synchronous", "full")
-            connection.pragma("trusted_schema", 0)
+            connection.pragma("cell_size_check", 1)
             connection.pragma("secure_delete", 1)
             connection.pragma("schema_version")
             if connection.readonly("main"):
@@ -61,6 +75,12 @@ def connect(path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) 
         connection.close()
         raise
     return connection
+
+
+def _harden(connection: apsw.Connection) -> None:
+    """Let nothing that a file brings with it run or be read. Its schema is compared as well; this holds meanwhile."""
+    for switch, state in _SWITCHES:
+        connection.config(switch, state)
 
 
 @contextmanager
@@ -81,25 +101,31 @@ def translated(connection: apsw.Connection | None = None) -> Iterator[None]:
 class SqliteBackend:
     """A keep in one SQLite file: WAL, synchronous=FULL."""
 
-    def __init__(self, connection: apsw.Connection, cipher: str) -> None:
+    def __init__(self, connection: apsw.Connection, cipher: str, *, is_checked: bool = True) -> None:
         self._db = connection
         self._cipher = cipher
+        self._is_checked = is_checked
+        self._seen: tuple[int, int] | None = None
+        """SQLite's counters of others' commits and of schemas, when the schema was last compared."""
 
     @classmethod
-    def open(cls, path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0) -> SqliteBackend:
-        """Open or create the file, and bring its schema up to date."""
-        existed = path.exists()
-        _make_directory(path.parent)
+    def open(
+        cls, path: Path, key: bytes, cipher: str, *, busy_seconds: float = 30.0, is_checked: bool = True
+    ) -> SqliteBackend:
+        """Open or create the file, and bring its schema up to date.
+
+        Without ``is_checked`` an altered schema is not refused; nothing can be asked of it before it is mended.
+        """
+        _make(path)
         connection = connect(path, key, cipher, busy_seconds=busy_seconds)
         try:
             with translated(connection):
-                migrate(connection)
+                if is_checked:
+                    migrate(connection)
         except BaseException:
             connection.close()
             raise
-        if not existed:
-            path.chmod(0o600)
-        return cls(connection, cipher)
+        return cls(connection, cipher, is_checked=is_checked)
 
     @classmethod
     def alone(cls, path: Path, keys: Sequence[bytes], cipher: str, *, busy_seconds: float) -> SqliteBackend:
@@ -121,6 +147,7 @@ class SqliteBackend:
         with translated(self._db):
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._require_schema()
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
@@ -138,11 +165,24 @@ class SqliteBackend:
             self._db.execute("BEGIN")
             try:
                 # A deferred transaction pins its view at the first read, not at BEGIN.
-                self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+                self._require_schema()
                 yield
             finally:
                 if not self._db.get_autocommit():
                     self._db.execute("ROLLBACK")
+
+    def _require_schema(self) -> None:
+        """Another process may have changed the schema since the last transaction, or said that it had not."""
+        seen = int(self._db.execute("PRAGMA schema_version").get), self.changes()
+        if seen != self._seen and self._is_checked:
+            require_schema(self._db)
+        self._seen = seen
+
+    def mend(self) -> list[str]:
+        """Put the schema back as it should be, inside a write transaction; says what was not."""
+        faults = mend_schema(self._db)
+        self._is_checked = True
+        return faults
 
     def changes(self) -> int:
         """SQLite's own counter of commits by other connections."""
@@ -155,6 +195,9 @@ class SqliteBackend:
     def replace(self, table: str, row: Row) -> None:
         """Put a row in the place of the one with its ``seq``."""
         self._db.execute(_SQL[table]["replace"], (*_values(table, row)[1:], row.seq))
+        if self._db.changes() != 1:
+            where = f"{table} row {row.seq}"
+            raise StoreTampered(f"A row is missing from the store: {where}.", code="rows_missing", where=where)
 
     def remove(self, table: str, seq: int) -> None:
         """Take the row at that place away."""
@@ -178,20 +221,9 @@ class SqliteBackend:
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
         return map(_as_row, self._found(_SQL[table]["card_rows" if cards else "rows"], bounds))
 
-    def tagged(self, table: str, tag: str, limit: int, *, newest: bool = False) -> list[Row]:
-        """Rows with exactly that tag."""
-        find = _SQL[table]["newest_tagged" if newest else "tagged"]
-        return list(map(_as_row, self._found(find, (tag, limit))))
-
-    def tags_among(self, table: str, tags: Sequence[str]) -> set[str]:
-        """Those of the tags that a row has."""
-        return {tag for (tag,) in self._db.execute(_SQL[table]["tags_among"], (json.dumps(tags),))}
-
-    def count(self, table: str, tag: str | None = None) -> int:
+    def count(self, table: str) -> int:
         """How many rows there are."""
-        if tag is None:
-            return int(self._db.execute(_SQL[table]["count"]).get)
-        return int(self._db.execute(_SQL[table]["count_tag"], (tag,)).get)
+        return int(self._db.execute(_SQL[table]["count"]).get)
 
     def append(self, event: EventRow) -> None:
         """Add a link to the chain."""
@@ -199,6 +231,10 @@ class SqliteBackend:
             "INSERT INTO events(seq, at, kind, body, state, hash) VALUES (?, ?, ?, ?, ?, ?)",
             (event.seq, event.at, event.kind, event.body, event.state, event.hash),
         )
+
+    def restate(self, event: EventRow) -> None:
+        """Give the event of that number another body."""
+        self._db.execute("UPDATE events SET body = ? WHERE seq = ?", (event.body, event.seq))
 
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
@@ -213,10 +249,8 @@ class SqliteBackend:
         """The newest event."""
         return next(map(_as_event, self._found(f"{_EVENT} ORDER BY seq DESC LIMIT 1")), None)
 
-    def has_sound_index(self, table: str, rows: int | None = None) -> bool:
-        """Whether the table and its indexes agree, entry by entry or in their numbers."""
-        if rows is not None:
-            return int(self._db.execute(_SQL[table]["entries"]).get) == rows
+    def has_sound_index(self, table: str) -> bool:
+        """Whether the table and its indexes agree, entry by entry."""
         return self._db.execute(_SQL[table]["check"]).fetchall() == [("ok",)]
 
     def rebuild_index(self, table: str) -> None:
@@ -282,14 +316,9 @@ def _statements(table: str) -> dict[str, str]:
         "card_by_seq": f"{whole} WHERE seq = ?",
         "rows": f"{row} WHERE seq > ? ORDER BY seq LIMIT ?",
         "card_rows": f"{whole} WHERE seq > ? ORDER BY seq LIMIT ?",
-        "tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq LIMIT ?",
-        "newest_tagged": f"{row} WHERE tag = ? AND tag <> '' ORDER BY seq DESC LIMIT ?",
-        "tags_among": f"SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM {table} WHERE tag = value AND tag <> '')",  # noqa: E501, S608
-        "entries": f"SELECT count(*) FROM {table} INDEXED BY sqlite_autoindex_{table}_1",  # noqa: S608
         "check": f"PRAGMA integrity_check({table})",
         "reindex": f"REINDEX {table}",
         "count": f"SELECT count(*) FROM {table}",  # noqa: S608
-        "count_tag": f"SELECT count(*) FROM {table} WHERE tag = ? AND tag <> ''",  # noqa: S608
     }
 
 
@@ -345,8 +374,32 @@ def _set_journal(connection: apsw.Connection, mode: str, until: float) -> None:
             return
 
 
-def _make_directory(directory: Path) -> None:
+def _make(path: Path) -> None:
+    """Make the file before the engine does: its log and shared memory get the mode that it has when they are made."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        disk.make_directory(path.parent)
+        disk.create(path)
     except OSError as error:
-        raise failure(error.errno, f"The data directory cannot be made: {directory}", StoreReadOnly) from error
+        raise failure(error.errno, f"The keep's file cannot be made in {path.parent}.", StoreReadOnly) from error
+
+
+def _plain(path: Path) -> Path:
+    """The path of a file that the engine may open: it and what lies beside it are regular files of ours, or not there.
+
+    The engine itself follows no link from here on. Links that lead to the directory are the operator's own.
+    """
+    place = path.parent.resolve() / path.name
+    beside = [place.with_name(place.name + end) for end in _BESIDE]
+    try:
+        disk.require_plain(place)
+        for file in beside:
+            disk.require_plain(file)
+            disk.make_private(file)
+    except OSError as error:
+        raise StoreTampered(
+            "Something that is no file of this keep stands where one should be.",
+            code="not_a_file",
+            hint=f"Look into {path.parent}, and take away what is a link or somebody else's.",
+            where=path.name,
+        ) from error
+    return place
