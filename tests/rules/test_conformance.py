@@ -12,6 +12,8 @@ from benchmarks.rules_fetch import Unreachable, atr_rules
 from truekeep.rules import Engine, Event, Loaded, Rule, load
 from truekeep.rules.casework import fires, run_cases
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def atr() -> Loaded:

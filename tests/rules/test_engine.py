@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.rules.sample import load_text, one, rule_text, simple
 from truekeep.errors import InvalidRequest, UnknownScope
-from truekeep.rules import Engine, Event, Limits, Rule, builtin, vectorscan
+from truekeep.rules import Engine, Event, Rule, ScanLimits, builtin, vectorscan
 from truekeep.rules.casework import run_cases
 
 BOTH = ["portable", *(["hyperscan"] if vectorscan.available() else [])]
@@ -179,7 +179,7 @@ def test_other_spellings_of_the_same_thing_are_seen(tmp_path: Path, pattern: str
 
 
 def test_a_text_over_the_limit_is_never_clean(tmp_path: Path) -> None:
-    engine = Engine([one(tmp_path, simple("zebra"))], limits=Limits(characters=1_000))
+    engine = Engine([one(tmp_path, simple("zebra"))], limits=ScanLimits(characters=1_000))
     scan = engine.scan(Event.memory_write("x" * 1_001))
     assert not scan.is_clean
     assert "longer than 1,000" in str(scan.overrun)
@@ -188,12 +188,12 @@ def test_a_text_over_the_limit_is_never_clean(tmp_path: Path) -> None:
 
 
 def test_a_text_that_grows_when_it_is_decoded_is_never_clean(tmp_path: Path) -> None:
-    engine = Engine([one(tmp_path, simple("zebra"))], limits=Limits(characters=1_000))
+    engine = Engine([one(tmp_path, simple("zebra"))], limits=ScanLimits(characters=1_000))
     assert not engine.scan(Event.memory_write("\ufdfa" * 900)).is_clean
 
 
 def test_a_scan_over_its_time_is_never_clean(tmp_path: Path) -> None:
-    engine = Engine([one(tmp_path, simple("a+b"))], limits=Limits(seconds=-1.0))
+    engine = Engine([one(tmp_path, simple("a+b"))], limits=ScanLimits(seconds=-1.0))
     assert "longer than" in str(engine.scan(Event.memory_write("aaab " * 10)).overrun)
 
 
@@ -234,15 +234,32 @@ def test_the_digest_follows_what_can_change_an_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not vectorscan.available(), reason="hyperscan is not installed here")
-def test_a_damaged_or_foreign_cache_is_not_believed(tmp_path: Path) -> None:
-    rules = [one(tmp_path, simple("zebra"))]
-    cache = tmp_path / "cache"
-    for _ in range(2):
-        assert Engine(rules, cache_dir=cache, prefilter="hyperscan").ids("a zebra") == ("sample_rule",)
-    (file,) = cache.iterdir()
-    file.write_bytes(file.read_bytes()[:-1] + b"!")
-    assert Engine(rules, cache_dir=cache, prefilter="hyperscan").ids("a zebra") == ("sample_rule",)
-    file.chmod(0o666)
+def test_only_what_was_stored_here_under_that_name_is_taken_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes the cache could have their own machine code loaded, or a database in which no rule matches."""
+    zebra, yak = [one(tmp_path, simple("zebra"))], [one(tmp_path, simple("yak"))]
+    places: dict[str, Path] = {}
+    for name, rules in (("zebra", zebra), ("yak", yak)):
+        for _ in range(2):
+            made = Engine(rules, cache_dir=tmp_path / name, prefilter="hyperscan")
+            assert made.ids(f"a {name}") == ("sample_rule",)
+        (places[name],) = (tmp_path / name).iterdir()
+    file, genuine = places["zebra"], places["zebra"].read_bytes()
+    assert vectorscan._read(file) is not None
+    monkeypatch.setenv("TRUEKEEP_KEYS", str(tmp_path / "the attacker's"))
+    assert vectorscan._read(file) is None
+    vectorscan._write(file, (None, [], []))
+    assert vectorscan._read(file) is not None, "good for whoever has that key"
+    monkeypatch.delenv("TRUEKEEP_KEYS")
+    doctored = (file.read_bytes(), genuine[:-1] + b"!", genuine[:70], b"", places["yak"].read_bytes())
+    for content in doctored:
+        file.write_bytes(content)
+        assert vectorscan._read(file) is None
+        assert Engine(zebra, cache_dir=tmp_path / "zebra", prefilter="hyperscan").ids("a zebra") == ("sample_rule",)
+    assert file.read_bytes() == genuine
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
     assert vectorscan._read(file) is None
 
 

@@ -12,12 +12,14 @@ import pytest
 from benchmarks.rules_fetch import workdir
 
 from tests.rules.sample import load_text, one, simple
-from truekeep.rules import Engine, Event, Limits
+from truekeep.rules import Engine, Event, ScanLimits
 from truekeep.rules.sarif import Scanned, fault_log, scan_log
+
+pytestmark = pytest.mark.slow
 
 
 def _logs(folder: Path) -> list[dict[str, Any]]:
-    engine = Engine([one(folder, simple("zebra"))], limits=Limits(characters=50))
+    engine = Engine([one(folder, simple("zebra"))], limits=ScanLimits(characters=50))
     texts = ["a zebra\nand a zebra", "x" * 60]
     scanned = [Scanned(f"dir/{n} é.txt", text, engine.scan(Event.memory_write(text))) for n, text in enumerate(texts)]
     faults = load_text(folder, "id: [").faults

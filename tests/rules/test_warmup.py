@@ -9,7 +9,7 @@ import pytest
 
 from tests.rules.sample import load_text, simple
 from truekeep.rules import Engine, vectorscan
-from truekeep.rules.warmup import WORTH_PREPARING, WarmingPrefilter
+from truekeep.rules.prefilter import WORTH_PREPARING, WarmingPrefilter
 
 
 class Counted:

@@ -7,7 +7,8 @@ from importlib.resources import files
 
 import yaml
 
-from truekeep.screens import Screened, default_screens
+from truekeep.screens.panel import Screened
+from truekeep.screens.standard import DEFAULT_SCREENS
 from truekeep.types import Finding, Standing, Threat
 
 HELD = frozenset(Threat) - {Threat.PREFERENCE, Threat.OTHER}
@@ -25,4 +26,4 @@ def rows(name: str) -> Iterator[tuple[str, str, str]]:
 def held(text: str) -> list[Finding]:
     """What would keep a text from being accepted on the owner's channel."""
     screened = Screened({"text": text}, Standing.OWNER)
-    return [finding for screen in default_screens() for finding in screen(screened) if finding.threat in HELD]
+    return [finding for screen in DEFAULT_SCREENS for finding in screen(screened) if finding.threat in HELD]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.screens.base import Screened
 from truekeep.screens.hidden import hidden_text
+from truekeep.screens.panel import Screened
 from truekeep.types import Standing, Threat
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truekeep.screens.base import Screened
+from truekeep.screens.panel import Screened
 from truekeep.screens.stuffing import stuffing
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truekeep.rules.engine import Engine, Limits, Match, Scan
+from truekeep.rules.engine import Engine, Match, Scan, ScanLimits
 from truekeep.rules.events import Event
 from truekeep.rules.loader import builtin, load
 from truekeep.rules.model import Case, Condition, Fault, Loaded, Rule
@@ -14,11 +14,11 @@ __all__ = [
     "Engine",
     "Event",
     "Fault",
-    "Limits",
     "Loaded",
     "Match",
     "Rule",
     "Scan",
+    "ScanLimits",
     "active",
     "builtin",
     "load",

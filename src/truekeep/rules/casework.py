@@ -26,7 +26,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CaseOutcome:
     """How one case went. ``fired`` is ``None`` when the rule's method cannot be evaluated here."""
 
     rule: Rule
@@ -42,16 +42,16 @@ class Outcome:
         return "passed" if self.fired == self.case.fires else "failed"
 
 
-def run_cases(rules: Iterable[Rule]) -> Iterator[Outcome]:
+def run_cases(rules: Iterable[Rule]) -> Iterator[CaseOutcome]:
     """Every case of every rule, each rule on its own, drafts and retired rules included."""
     for rule in rules:
         if rule.skipped:
-            yield from (Outcome(rule, case, number, None) for number, case in enumerate(rule.cases))
+            yield from (CaseOutcome(rule, case, number, None) for number, case in enumerate(rule.cases))
             continue
         # On its own a rule needs no prefilter, and its own maturity does not matter.
         engine = Engine([replace(rule, lane="enforce", needs_confirmation=False)], prefilter="portable", spans=False)
         for number, case in enumerate(rule.cases):
-            yield Outcome(rule, case, number, fires(engine, rule, case))
+            yield CaseOutcome(rule, case, number, fires(engine, rule, case))
 
 
 def fires(engine: Engine, rule: Rule, case: Case) -> bool:

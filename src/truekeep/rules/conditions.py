@@ -9,7 +9,9 @@ from truekeep.rules.model import Condition, Operator, PatternSpec
 from truekeep.rules.source import Map, Seq
 
 MAX_CONDITIONS = 500
+"""Far more than any published rule has; a rule file is somebody else's."""
 MAX_PATTERNS = 2_000
+"""Far more than any published condition has; a rule file is somebody else's."""
 TEXT_OPERATORS: dict[str, Operator] = {
     "regex": "regex",
     "contains": "contains",

@@ -13,12 +13,11 @@ from truekeep.rules.evaluation import Evaluation
 from truekeep.rules.events import Event
 from truekeep.rules.model import Lane, Rule
 from truekeep.rules.pattern import Pattern, PatternError, compile_spec
-from truekeep.rules.plan import Plan, make_plan
-from truekeep.rules.prefilter import PortablePrefilter, Prefilter
-from truekeep.rules.result import Limits, Match, Scan
-from truekeep.rules.warmup import WarmingPrefilter
+from truekeep.rules.plan import ScanPlan, make_plan
+from truekeep.rules.prefilter import PortablePrefilter, Prefilter, WarmingPrefilter
+from truekeep.rules.result import Match, Scan, ScanLimits
 
-__all__ = ["Engine", "Limits", "Match", "Scan"]
+__all__ = ["Engine", "Match", "Scan", "ScanLimits"]
 
 _FEW_PATTERNS = 8
 _FEW_FAR = 64
@@ -31,7 +30,7 @@ class Engine:
         self,
         rules: Iterable[Rule],
         *,
-        limits: Limits | None = None,
+        limits: ScanLimits | None = None,
         cache_dir: Path | None = None,
         lane: Lane = "hunt",
         prefilter: Literal["auto", "hyperscan", "portable"] = "auto",
@@ -41,9 +40,9 @@ class Engine:
 
         ``spans=False`` leaves out where matches end, for callers that only ask whether a rule fires.
         """
-        self.limits = limits or Limits()
+        self.limits = limits or ScanLimits()
         self.spans = spans
-        self.plan: Plan = make_plan(rules, lane)
+        self.plan: ScanPlan = make_plan(rules, lane)
         self._patterns: dict[int, Pattern] = {}
         self._cache_dir = cache_dir
         self._prefilter = self._make_prefilter(prefilter, cache_dir)

@@ -11,22 +11,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from truekeep.rules.context import code_mask, is_in_path, speaks
 from truekeep.rules.events import Event
 from truekeep.rules.model import Condition, Rule
-from truekeep.rules.passages import Passage, passages, places
+from truekeep.rules.passages import RulePassage, passages, places
 from truekeep.rules.pattern import Undecided, compile_spec
 from truekeep.rules.plan import Use, skill_quorum
-from truekeep.rules.redact import excerpt
-from truekeep.rules.result import Match, Scan
+from truekeep.rules.result import Match, Scan, excerpt
 from truekeep.rules.spelling import respelled
 from truekeep.rules.trace import violations
-from truekeep.text import View, views
+from truekeep.text.analysis import analysed
+from truekeep.text.view import View
 
 if TYPE_CHECKING:
     from truekeep.rules.engine import Engine
+    from truekeep.text.reading import Readings
 
 Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.003
+"""Seconds for one pattern with a back-reference on one passage; a scan that was not finished says so."""
 _TOTAL_PATIENCE = 0.010
+"""Seconds for all such patterns of one scan."""
 _PATIENT_OVER = 4_000
+"""Characters for which that time is meant; a longer text gets as many times more."""
 _METRICS: dict[str, Callable[[float, float], bool]] = {
     "gt": operator.gt,
     "lt": operator.lt,
@@ -42,7 +46,7 @@ class _Look(NamedTuple):
 
     text: str
     view: View
-    passage: Passage
+    passage: RulePassage
     number: int
     uses: Sequence[Use]
 
@@ -77,10 +81,11 @@ class Evaluation:
         uses = self._plan.uses[self._event.kind]
         if _outgrows(text):
             self._overrun = "text grows beyond the limit when it is decoded"
-        if not views(text).complete:
+        found = analysed(text).views
+        if not found.complete:
             # Decoys must not use up what is read: whoever hides more than that is not taken for clean.
             self._overrun = "text can be read in more ways than are tried"
-        for view in readings(text):
+        for view in readings(found):
             if len(view.text) > self._engine.limits.characters:
                 self._overrun = "text grows beyond the limit when it is decoded"
                 continue
@@ -89,7 +94,7 @@ class Evaluation:
                 if wanted and not self._lacks(number, passage):
                     yield _Look(text, view, passage, number, wanted)
 
-    def _candidates(self, text: str) -> Iterator[tuple[Passage, int]]:
+    def _candidates(self, text: str) -> Iterator[tuple[RulePassage, int]]:
         """Where to look for which pattern: a long text passage by passage, as few patterns look further than that."""
         parts = passages(text)
         for part in parts:
@@ -97,7 +102,7 @@ class Evaluation:
                 if len(parts) == 1 or not self._engine.pattern(number).is_far:
                     yield part, number
         if len(parts) > 1:
-            whole = Passage(text)
+            whole = RulePassage(text)
             for number in self._engine.far_candidates(text):
                 yield whole, number
 
@@ -147,7 +152,7 @@ class Evaluation:
         for use in wanted:
             self._note(use.rule, use.condition, look.number, look.text, look.view, span)
 
-    def _lacks(self, number: int, passage: Passage) -> bool:
+    def _lacks(self, number: int, passage: RulePassage) -> bool:
         """Characters beyond ASCII share bytes in the prefilter; the strings a pattern needs tell them apart again."""
         if passage.text.isascii():
             return False
@@ -155,7 +160,7 @@ class Evaluation:
         lowered = passage.text.lower() if strings else ""
         return bool(strings) and not any(string in lowered for string in strings)
 
-    def _confirm(self, number: int, passage: Passage) -> tuple[int, int] | None:
+    def _confirm(self, number: int, passage: RulePassage) -> tuple[int, int] | None:
         limit = self._engine.limits.seconds
         if self._spent > limit:
             self._overrun = f"scan took longer than {limit:g} seconds"
@@ -261,9 +266,8 @@ class Evaluation:
         return Match(rule, "signature", str(held[0].get("target_field")), (0, 0), "raw", "")
 
 
-def readings(text: str) -> Iterator[View]:
-    """Every view of ``text``: as it is, as a reader may see it, and respelled."""
-    found = views(text)
+def readings(found: Readings) -> Iterator[View]:
+    """Every view of a text: as it is, as a reader may see it, and respelled."""
     yield from found
     other = respelled(found[0])
     if other is not None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 MAX_LENGTH = 4_000
+"""A condition is read by a person; a longer one is an attempt on the parser."""
 MAX_DEPTH = 40
+"""The parser calls itself for each bracket."""
 _TOKEN = re.compile(r"\s*(?:(?P<paren>[()])|(?P<word>[^\s()]+))")
 
 

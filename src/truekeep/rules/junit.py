@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from xml.etree import ElementTree as Xml
 
-from truekeep.rules.casework import Outcome
+from truekeep.rules.casework import CaseOutcome
 
 
-def junit(outcomes: Sequence[Outcome]) -> str:
+def junit(outcomes: Sequence[CaseOutcome]) -> str:
     """One suite a rule, one case a test case."""
     root = Xml.Element("testsuites", {"name": "truekeep rules", **_counts(outcomes)})
     for rule_id, group in groupby(outcomes, key=lambda outcome: outcome.rule.id):
@@ -21,7 +21,7 @@ def junit(outcomes: Sequence[Outcome]) -> str:
     return Xml.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _counts(outcomes: Sequence[Outcome]) -> dict[str, str]:
+def _counts(outcomes: Sequence[CaseOutcome]) -> dict[str, str]:
     results = [outcome.result for outcome in outcomes]
     return {
         "tests": str(len(results)),
@@ -31,7 +31,7 @@ def _counts(outcomes: Sequence[Outcome]) -> dict[str, str]:
     }
 
 
-def _case(suite: Xml.Element, outcome: Outcome) -> None:
+def _case(suite: Xml.Element, outcome: CaseOutcome) -> None:
     case = outcome.case
     element = Xml.SubElement(suite, "testcase", classname=outcome.rule.id, name=f"{case.group} {outcome.number}")
     element.set("file", outcome.rule.file)

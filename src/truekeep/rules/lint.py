@@ -16,7 +16,7 @@ from truekeep.rules.plan import skill_quorum
 LEAST_CASES = 3
 
 
-class Check(Protocol):
+class LintCheck(Protocol):
     """One thing to look for in a rule."""
 
     name: ClassVar[str]
@@ -135,7 +135,7 @@ class FalsePositives:
 
 def lint(loaded: Loaded, *, benign: Sequence[str] = (), run: bool = True) -> tuple[Fault, ...]:
     """Every fault of ``loaded``: those found while loading, and those each check finds."""
-    checks: list[Check] = [SlowPattern(), Unreachable(), MissingCases()]
+    checks: list[LintCheck] = [SlowPattern(), Unreachable(), MissingCases()]
     if run:
         checks.append(FailingCases())
     if benign:
@@ -143,7 +143,7 @@ def lint(loaded: Loaded, *, benign: Sequence[str] = (), run: bool = True) -> tup
     return (*loaded.faults, *_checked(loaded.rules, checks))
 
 
-def _checked(rules: Iterable[Rule], checks: Sequence[Check]) -> Iterator[Fault]:
+def _checked(rules: Iterable[Rule], checks: Sequence[LintCheck]) -> Iterator[Fault]:
     for rule in rules:
         for check in checks:
             yield from check.look(rule)

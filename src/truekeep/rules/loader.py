@@ -14,6 +14,7 @@ from truekeep.rules.model import Fault, Loaded, Rule
 from truekeep.rules.parse import parse_rule
 
 MAX_FILES = 20_000
+"""A folder of rules that is none, such as a home directory, is noticed soon."""
 SUFFIXES = (".yaml", ".yml")
 _HEAD = b"truekeep rules 1\n"
 BUILTIN = Path(__file__).resolve().parent.parent / "data" / "rules"

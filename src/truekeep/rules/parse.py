@@ -18,6 +18,7 @@ from truekeep.types import Response, Severity, Threat
 # Ids are printed into prompts ("matched pattern(s): <ids>"), so they are words and nothing else.
 SAFE_ID = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+){0,9}\Z")
 MAX_ID = 64
+"""An id is printed into prompts and logs."""
 STATUSES = frozenset({"draft", "experimental", "stable", "deprecated"})
 MATURITIES = frozenset({"draft", "experimental", "test", "stable", "deprecated"})
 METHODS = frozenset({"pattern", "semantic", "signature", "behavioral", "trace"})
@@ -56,7 +57,7 @@ _SEVERITIES = {severity.label: severity for severity in Severity} | {"informatio
 _NOTHING = Expression("or")
 
 
-class Report:
+class ParseReport:
     """Collects the faults of one document; ``failed`` once any of them is an error."""
 
     def __init__(self, file: str) -> None:
@@ -80,7 +81,7 @@ class Report:
 
 def parse_rule(document: Any, file: str, *, check_patterns: bool = True) -> tuple[Rule | None, tuple[Fault, ...]]:
     """The rule in ``document``, or ``None`` with the faults that say why not."""
-    report = Report(file)
+    report = ParseReport(file)
     if not isinstance(document, Map):
         report.error(1, "a rule file holds one map with id, title and detection")
         return None, tuple(report.faults)
@@ -93,7 +94,7 @@ def parse_rule(document: Any, file: str, *, check_patterns: bool = True) -> tupl
 class _Reader:
     """Reads the members of one rule document in the order a person would."""
 
-    def __init__(self, document: Map, report: Report) -> None:
+    def __init__(self, document: Map, report: ParseReport) -> None:
         self._doc = document
         self._report = report
 
@@ -269,7 +270,7 @@ def response_of(actions: tuple[str, ...]) -> Response:
 _HOLDING = frozenset({"snapshot", "require_human_review", "reset_context"})
 
 
-def _check_patterns(conditions: tuple[Condition, ...], report: Report) -> None:
+def _check_patterns(conditions: tuple[Condition, ...], report: ParseReport) -> None:
     for condition in conditions:
         for spec in (*condition.patterns, *(spec for step in condition.steps for spec in step)):
             try:

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from truekeep.rules.pattern import FARTHEST, Pattern
 
 _LENGTH = 4_096
+"""Characters that a slow pattern sees at a time, so that its cost grows with the text and not faster."""
 _MARGIN = FARTHEST + 2
 _EARLIER = 8
+"""Places before a passage from which a match that reaches into it is looked for, the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RulePassage:
     """``text`` is from ``offset`` of the whole; matches that start from ``first`` up to ``end`` are its own."""
 
     text: str
@@ -34,24 +36,24 @@ class Passage:
         return span[0] + self.offset, span[1] + self.offset
 
 
-def passages(text: str) -> list[Passage]:
+def passages(text: str) -> list[RulePassage]:
     """The whole of a short text; a long one in parts that overlap by what one match can need."""
     if len(text) <= _LENGTH + 2 * _MARGIN:
-        return [Passage(text)]
+        return [RulePassage(text)]
     return [_passage(text, start, start + _LENGTH) for start in range(0, len(text), _LENGTH)]
 
 
-def _passage(text: str, start: int, end: int) -> Passage:
+def _passage(text: str, start: int, end: int) -> RulePassage:
     low, high = max(0, start - _MARGIN), end + _MARGIN
     # A match that starts where the text ends belongs to the last passage.
-    return Passage(text[low:high], low, start - low, end - low if end < len(text) else None)
+    return RulePassage(text[low:high], low, start - low, end - low if end < len(text) else None)
 
 
 def places(pattern: Pattern, text: str, where: tuple[int, int]) -> Iterator[int]:
     """Where in ``text`` matches of ``pattern`` over ``where`` start; of those that start before it, the nearest."""
     low, high = where
     if pattern.is_far or len(text) <= _LENGTH:
-        part = Passage(text, 0, 0, high)
+        part = RulePassage(text, 0, 0, high)
     else:
         part = _passage(text, max(0, low - _MARGIN), high)
     starts = pattern.starts(part.text)

@@ -21,7 +21,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ScanPlan:
     """The rules in force, their distinct patterns, and for each kind of event the conditions each pattern serves."""
 
     rules: tuple[Rule, ...]
@@ -35,7 +35,7 @@ class Plan:
     digest: str
 
 
-def make_plan(rules: Iterable[Rule], lane: Lane) -> Plan:
+def make_plan(rules: Iterable[Rule], lane: Lane) -> ScanPlan:
     """The plan for those of ``rules`` that are live and run in ``lane``."""
     kept = tuple(rule for rule in rules if _runs(rule, lane))
     numbers: dict[PatternSpec, int] = {}
@@ -52,7 +52,7 @@ def make_plan(rules: Iterable[Rule], lane: Lane) -> Plan:
             for kind in ROUTES if rule.method == "trace" else kinds:
                 unprompted[kind].append(index)
     fields = {condition.field for rule in kept for condition in rule.conditions if condition.field}
-    return Plan(
+    return ScanPlan(
         rules=kept,
         specs=tuple(numbers),
         uses={kind: {number: tuple(found) for number, found in by.items()} for kind, by in uses.items()},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from truekeep import disk
 from truekeep.errors import ConfigError
 from truekeep.rules.loader import builtin, load
 from truekeep.rules.model import LANES, Fault, Lane, Loaded, Rule
@@ -17,10 +17,11 @@ from truekeep.types import Response, Severity
 
 FILE = "rules.toml"
 MAX_BYTES = 1_000_000
+"""It is read before anything is known about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RuleSource:
     """A file or directory of rules, and the lane its rules run in."""
 
     path: Path
@@ -40,14 +41,14 @@ class Override:
 class Registry:
     """The user's additions; every change to a rule carries its reason."""
 
-    sources: tuple[Source, ...] = ()
+    sources: tuple[RuleSource, ...] = ()
     overrides: Mapping[str, Override] = field(default_factory=dict)
     suppressions: Mapping[str, str] = field(default_factory=dict)
 
     def with_source(self, path: Path, lane: Lane) -> Registry:
         """The registry with ``path`` added, or moved to another lane."""
         kept = tuple(source for source in self.sources if source.path != path)
-        return replace(self, sources=(*kept, Source(path, lane)))
+        return replace(self, sources=(*kept, RuleSource(path, lane)))
 
     def without_source(self, path: Path) -> Registry:
         """The registry without ``path``."""
@@ -60,9 +61,15 @@ def read_registry(config_dir: Path) -> Registry:
 
     file = config_dir / FILE
     try:
-        data = file.read_bytes()
+        data = disk.read_trusted(file, 10 * MAX_BYTES)
     except FileNotFoundError:
         return Registry()
+    except disk.UnsafeFile:
+        raise ConfigError(
+            f"{FILE} is not believed, because others can write it or its directory",
+            code="config_unsafe",
+            hint=f"chmod go-w {file} {config_dir}",
+        ) from None
     if len(data) > MAX_BYTES:
         raise ConfigError(f"{FILE} is larger than {MAX_BYTES:,} bytes")
     try:
@@ -84,13 +91,8 @@ def read_registry(config_dir: Path) -> Registry:
 
 def write_registry(config_dir: Path, registry: Registry) -> None:
     """Write the registry in place of the old one, all or nothing."""
-    import tempfile  # noqa: PLC0415  # written seldom
-
-    config_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=config_dir, prefix=".rules-")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
-        handle.write(_rendered(registry))
-    Path(name).replace(config_dir / FILE)
+    disk.make_directory(config_dir)
+    disk.replace(config_dir / FILE, _rendered(registry).encode())
 
 
 def active(config_dir: Path) -> Loaded:
@@ -160,11 +162,11 @@ def _need(entry: Mapping[str, Any], key: str, table: str) -> Any:
     return value
 
 
-def _source(entry: Mapping[str, Any]) -> Source:
+def _source(entry: Mapping[str, Any]) -> RuleSource:
     lane = entry.get("lane", "alert")
     if lane not in get_args(Lane):
         raise ConfigError(f"{FILE}: lane must be one of {', '.join(LANES)}")
-    return Source(Path(str(_need(entry, "path", "source"))), lane)
+    return RuleSource(Path(str(_need(entry, "path", "source"))), lane)
 
 
 def _override(entry: Mapping[str, Any]) -> Override:

@@ -1,15 +1,23 @@
-"""What a scan answers: matches with spans in the raw text, and why it is incomplete if it is."""
+"""What a scan answers: matches with spans in the raw text, and why it is incomplete if it is.
+
+An excerpt shows where a rule matched without repeating secrets or carrying instructions onward.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from truekeep.rules.model import Rule
 
+_KEEP = 12
+"""Words of a match that are hinted at: enough to find the place, too few to carry the text."""
+_RUN = re.compile(r"[^\s]{1,200}")
+
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ScanLimits:
     """What a scan may cost. The length decides what is refused; the clock is the last resort behind it."""
 
     characters: int = 100_000
@@ -69,3 +77,17 @@ class Scan:
     def is_clean(self) -> bool:
         """No match, and nothing left unexamined."""
         return not self.matches and self.overrun is None
+
+
+def excerpt(text: str, span: tuple[int, int]) -> str:
+    """A short, printable hint at ``text[span]``: the first letter of each word and its length, at most a dozen."""
+    start, end = span
+    words = _RUN.findall(text[start : min(end, start + 400)])
+    shown = [_hint(word) for word in words[:_KEEP]]
+    more = " …" if len(words) > _KEEP or end - start > 400 else ""
+    return " ".join(shown) + more
+
+
+def _hint(word: str) -> str:
+    first = word[0] if word[0].isascii() and word[0].isprintable() else "?"
+    return first if len(word) == 1 else f"{first}{'·' * min(len(word) - 1, 11)}"

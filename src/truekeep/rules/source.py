@@ -15,8 +15,11 @@ from typing import Any
 import yaml
 
 MAX_BYTES = 1_000_000
+"""A rule file is read before anything is known about it."""
 MAX_NODES = 50_000
+"""Aliases of YAML can make a small file large."""
 MAX_DEPTH = 40
+"""The loader keeps a stack of it."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?[0-9]{1,18}\Z")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?\Z")

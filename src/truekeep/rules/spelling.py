@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase
 
-from truekeep.text import View
-from truekeep.text.view import Edit, excerpt
+from truekeep.text.view import Edit, View, excerpt
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'"}
 _CONTRACTIONS = {

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_SPANS = 2_000
+"""A trace comes from elsewhere; what an agent does in one run is far below."""
 _MISSING: Any = object()
 _OWN = "${span.attributes."
 Trace = Mapping[str, Any]

@@ -8,21 +8,25 @@ minute, loading the result a tenth of a second, so the database is kept under th
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
-import os
+import secrets
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from truekeep import disk
+from truekeep.config import cache_key_file
 from truekeep.rules.model import PatternSpec
 from truekeep.rules.pattern import compile_spec, emit
 from truekeep.rules.pattern.alphabet import to_bytes
 from truekeep.rules.pattern.measure import can_be_empty
-from truekeep.rules.pattern.syntax import Group, Look, Node
-from truekeep.rules.pattern.syntax import Sequence as Row
+from truekeep.rules.pattern.syntax import LookAround, Node, PatternGroup
+from truekeep.rules.pattern.syntax import PatternSequence as Row
 
-_FORMAT = b"truekeep prefilter 6\n"
+_FORMAT = b"truekeep prefilter 7\n"
+_KEY = 32
 Compiled = tuple[Any, list[int], list[int]]
 """The database, the patterns it cannot hold, and those that have to see a whole text."""
 
@@ -84,11 +88,11 @@ def expression(spec: PatternSpec) -> str | None:
 
 def _looks(node: Node) -> list[Node]:
     """Bodies of look-arounds that every match needs: if nothing else is left of a pattern, one of them will do."""
-    if isinstance(node, Group):
+    if isinstance(node, PatternGroup):
         return _looks(node.part)
     if isinstance(node, Row):
         return [body for part in node.parts for body in _looks(part)]
-    if isinstance(node, Look) and not node.negated:
+    if isinstance(node, LookAround) and not node.negated:
         return [node.part]
     return []
 
@@ -166,16 +170,18 @@ def _database(items: Sequence[tuple[int, bytes]]) -> Any:
 
 
 def _read(file: Path) -> Compiled | None:
-    """The stored database, or ``None`` when it is missing, damaged, from elsewhere or not this user's own."""
+    """The stored database, or ``None`` when it is missing, damaged or not one that was stored here.
+
+    A database is machine code in all but name, so nothing in the cache is believed for where it lies or what it is
+    called: it is loaded only if a key that lies elsewhere says that it was stored under this very name.
+    """
     import hyperscan  # noqa: PLC0415  # optional on some platforms
 
     try:
-        with file.open("rb") as handle:
-            if not _is_ours(os.fstat(handle.fileno())):
-                return None
-            checksum, header, payload = handle.readline().strip(), handle.readline(), handle.read()
-        if hashlib.sha256(header + payload).hexdigest().encode() != checksum:
+        seal, _, content = disk.read(file).partition(b"\n")
+        if not hmac.compare_digest(seal, _seal(disk.read(cache_key_file(), _KEY), file.name, content)):
             return None
+        header, _, payload = content.partition(b"\n")
         database = hyperscan.loadb(payload, hyperscan.HS_MODE_BLOCK) if payload else None
         kept = json.loads(header)
         return database, list(kept["always"]), list(kept["far"])
@@ -183,27 +189,26 @@ def _read(file: Path) -> Compiled | None:
         return None
 
 
-def _is_ours(status: os.stat_result) -> bool:
-    """A database is machine code in all but name: load it only if nobody else could have written it."""
-    getuid: Callable[[], int] | None = getattr(os, "getuid", None)
-    return getuid is None or (status.st_uid == getuid() and not status.st_mode & 0o022)
-
-
 def _write(file: Path, compiled: Compiled) -> None:
     """Store the database for the next start. A cache that cannot be written costs time, not correctness."""
-    import tempfile  # noqa: PLC0415  # only when something was compiled
-
     import hyperscan  # noqa: PLC0415  # optional on some platforms
 
     database, always, far = compiled
     payload = hyperscan.dumpb(database) if database is not None else b""
-    header = json.dumps({"always": always, "far": far}).encode() + b"\n"
-    checksum = hashlib.sha256(header + payload).hexdigest().encode() + b"\n"
+    content = json.dumps({"always": always, "far": far}).encode() + b"\n" + payload
     try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=".prefilter-")
-        with os.fdopen(descriptor, "wb") as handle:
-            handle.write(checksum + header + payload)
-        Path(name).replace(file)
-    except OSError:
+        disk.make_directory(cache_key_file().parent)
+        disk.make_directory(file.parent)
+        disk.write_once(cache_key_file(), secrets.token_bytes(_KEY))
+        seal = _seal(disk.read(cache_key_file(), _KEY), file.name, content)
+        disk.replace(file, seal + b"\n" + content)
+    except (OSError, ValueError):
         return
+
+
+def _seal(key: bytes, name: str, content: bytes) -> bytes:
+    if len(key) != _KEY:
+        raise ValueError("not a key")
+    state = hashlib.blake2b(name.encode() + b"\n", key=key, digest_size=32, person=b"rule cache")
+    state.update(content)
+    return state.hexdigest().encode()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 
-from truekeep.screens.lexicon import Hit, Tokens, plain
-from truekeep.text.lexicon import load
+from truekeep.screens.lexicon import PhraseHit, plain
+from truekeep.text.language import entries, language_table
+from truekeep.text.words import WordRow
 
-_INFLECTED = frozenset({"sk", "cs", "pl", "ru", "uk"})
 _PUNCTUATION = frozenset('.!?;:\n,()[]<>"{}-\u2013\u2014')
 _REACH = 6
+_CALLING = frozenset({",", ":", "!", "-", "\u2013", "\u2014", "]", ")", ">", "\n"})
+_YOU = frozenset({"you"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class _Syntax:
 
     adverbs: frozenset[str]
     modals: frozenset[str]
+    obliging: frozenset[str]
+    callers: frozenset[str]
     governors: frozenset[str]
     not_verb_before: frozenset[str]
     subjects: frozenset[str]
@@ -32,13 +36,19 @@ class _Syntax:
 
 @cache
 def _syntax() -> _Syntax:
-    return _Syntax(**{name: frozenset(plain(text).split()) for name, text in load("syntax.yaml").items()})
+    tables = tuple(entries("commands", "syntax"))
+    return _Syntax(**{entry.name: _gathered(tables, entry.name) for entry in fields(_Syntax)})
+
+
+def _gathered(tables: Iterable[Mapping[str, str]], name: str) -> frozenset[str]:
+    """One list over all languages, in the form in which folded views spell words."""
+    return frozenset(word for table in tables for word in plain(table.get(name, "")).split())
 
 
 class Told:
     """Decides for the words of one sentence whether they command."""
 
-    def __init__(self, language: str, hits: list[Hit], found: Tokens) -> None:
+    def __init__(self, language: str, hits: list[PhraseHit], found: WordRow) -> None:
         self.language = language
         self.syntax = _syntax()
         self.words = found.words
@@ -48,17 +58,17 @@ class Told:
         }
         self.commanded = False
 
-    def is_command(self, hit: Hit) -> bool:
+    def is_command(self, hit: PhraseHit) -> bool:
         """A verb that stands where a command can, and not before the writer's own *me* or *my*."""
         if hit.at < 0:
             return True
-        if hit.after in self.own and hit.category != "override":
+        if hit.after in self.own and hit.category not in {"override", "skip"}:
             return False
         commands = self._english(hit.at) if self.language == "en" else self._inflected(hit.at)
         self.commanded = self.commanded or commands
         return commands
 
-    def is_order(self, hit: Hit) -> bool:
+    def is_order(self, hit: PhraseHit) -> bool:
         """A modal that speaks of the reader or the assistant, not of the writer or of others."""
         if hit.at < 0:
             return True
@@ -66,18 +76,35 @@ class Told:
             return self._addressed(hit.at + (self._word(hit.at) == "you"))
         return not any(place in self.own for place in range(hit.at - 4, hit.at))
 
-    def names_assistant(self, hit: Hit) -> bool:
+    def names_assistant(self, hit: PhraseHit) -> bool:
         """*Agents must*, but not *you must*: people say that to each other."""
         return self.language == "en" and self._mentions(
             hit.at, self.syntax.addressed - {"you", "model", "models"}, reach=2
         )
 
-    def stands_alone(self, hit: Hit) -> bool:
+    def is_meant(self, hit: PhraseHit) -> bool:
+        """Whether an English word says here what its category means."""
+        if hit.category == "addressee":
+            return self._is_called(hit)
+        return hit.category != "standing" or hit.after - hit.at > 1 or self._stands_alone(hit)
+
+    def _is_called(self, hit: PhraseHit) -> bool:
+        """*Assistant, do it* and *the agent must* call the assistant; *when deploying agents* speaks of some."""
+        if self.syntax.addressed.isdisjoint(self.words[hit.at : hit.after]):
+            return True
+        after = self._word(hit.after)
+        if after not in _CALLING and after not in self.syntax.obliging:
+            return False
+        before = self._word(hit.at - 1)
+        named = after in _CALLING and self._word(hit.at - 2) in self.syntax.callers
+        return not before or before in _PUNCTUATION or before in self.syntax.callers or named
+
+    def _stands_alone(self, hit: PhraseHit) -> bool:
         """``always`` and ``never`` order something only where a command may stand."""
         word = self._word(hit.at)
         return word not in {"always", "never"} or self._english(hit.at, skip_noun_check=True)
 
-    def specifies_code(self, hits: list[Hit]) -> bool:
+    def specifies_code(self, hits: list[PhraseHit]) -> bool:
         """*The script should delete ...* asks for a program; it tells no assistant what to do."""
         code = [hit for hit in hits if hit.category == "code"]
         modal = [hit for hit in hits if hit.category == "must"] if code else []
@@ -89,17 +116,17 @@ class Told:
             if hit.at >= 0
         )
 
-    def is_phrase(self, hit: Hit) -> bool:
+    def is_phrase(self, hit: PhraseHit) -> bool:
         """*Without asking* says what it says wherever it stands; *hide*, *skip* and *never tell* must command."""
         return hit.at < 0 or (
             hit.after - hit.at > 1 and self._word(hit.at) not in {"do", "don't", "never", "skip", "keep", "avoid"}
         )
 
-    def is_denied(self, hit: Hit) -> bool:
+    def is_denied(self, hit: PhraseHit) -> bool:
         """*Never skip a meal* skips nothing."""
         return hit.after - hit.at == 1 and self._word(hit.at - 1) in {"never", "not", "don't", "nicht", "nie"}
 
-    def lacks(self, hits: list[Hit]) -> Iterator[tuple[str, bool]]:
+    def lacks(self, hits: list[PhraseHit]) -> Iterator[tuple[str, bool]]:
         """``skip`` for a check that is waived, ``secret`` for a word that is not said, and whether that is an order."""
         lacking = [hit for hit in hits if hit.category == "lack"]
         for hit in hits if lacking else ():
@@ -109,7 +136,7 @@ class Told:
             if near:
                 yield ("skip" if hit.category == "check" else "secret"), any(map(self._forbids, near))
 
-    def _forbids(self, lack: Hit) -> bool:
+    def _forbids(self, lack: PhraseHit) -> bool:
         """*Never tell* forbids; *without telling* only describes how."""
         if lack.at < 0:
             return True
@@ -120,7 +147,7 @@ class Told:
             else word not in self.syntax.without and self._inflected(lack.at)
         )
 
-    def _near(self, lack: Hit, hit: Hit) -> bool:
+    def _near(self, lack: PhraseHit, hit: PhraseHit) -> bool:
         if hit.at < 0:
             return abs(lack.start - hit.end) <= 4 or 0 <= hit.start - lack.end <= 4
         if self.language == "en" and self._word(lack.at) in {"never", "do", "don't"}:
@@ -129,7 +156,7 @@ class Told:
         behind = self.language == "tr" and 0 <= lack.at - hit.after <= 1
         return behind or 0 <= hit.at - lack.after <= 2
 
-    def overrides_rules(self, hits: list[Hit]) -> bool:
+    def overrides_rules(self, hits: list[PhraseHit]) -> bool:
         """An override verb that commands, and near it what it overrides or what to say instead."""
         rules = [hit for hit in hits if hit.category == "rules"]
         spoken = [hit for hit in hits if hit.category in {"speech", "style_verb"} and hit.at >= 0]
@@ -158,7 +185,7 @@ class Told:
 
     def _inflected(self, index: int) -> bool:
         """Imperative forms command unless the clause has a subject of its own."""
-        reach = 2 if self.language in _INFLECTED else 4
+        reach = 2 if language_table(self.language, "commands").get("inflected", False) else 4
         for place in range(index - 1, index - 1 - reach, -1):
             if place in self.own:
                 return False
@@ -187,7 +214,9 @@ class Told:
         if anchor < 0 or word in _PUNCTUATION or anchor + 1 in self.opened:
             return True
         if word in self.syntax.modals:
-            return self._addressed(anchor)
+            # What the assistant may or can do describes it; what you may do is a permission.
+            permits = word not in self.syntax.obliging
+            return self._addressed(anchor) and (not permits or self._mentions(anchor, _YOU, reach=3))
         if word == "to":
             return self._word(anchor - 1) in self.syntax.governors and self._governed(anchor - 1)
         return word in {"and", "or", "but"} and (self.commanded or self._word(anchor - 1) in _PUNCTUATION)

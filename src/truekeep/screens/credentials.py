@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from truekeep.screens.base import Screened
+from truekeep.data import read_table
 from truekeep.screens.lexicon import plain
-from truekeep.text.lexicon import load
+from truekeep.screens.panel import Screened
 from truekeep.types import Finding, Severity, Threat
 
 SCREEN = "credentials"
@@ -20,6 +20,9 @@ _KEY_LIKE = re.compile(r"[A-Za-z0-9_.+/=~:@-]{16,300}")
 _FRAMED = re.compile(r"-----BEGIN |://[^\s/:@]{1,64}:[^\s/@]{1,64}@")
 _ENDS = re.compile(r"[\s.!\"'”`]*(?:$|[.!;\n,)])")
 _CARD = re.compile(r"(?<![\w.,-])(?:\d[ -]?){12,18}\d(?![\w-])")
+_FEWEST_DIGITS = 3
+_TEST = re.compile(r"\b(?:test|example|dummy|sample|placeholder)\b", re.I)
+_AROUND = 40
 _MANY_DIGITS = re.compile(r"\d[\d -]{11}")
 _CARD_WORD = re.compile(
     r"\b(?:card|visa|mastercard|amex|maestro|cvv|cvc|kart\w*|carte|tarjeta|carta|cart[aã]o|карт\w*)\b|卡|カード|카드|بطاقة",
@@ -73,8 +76,14 @@ def _cards(text: str) -> Iterator[tuple[int, int]]:
     if _MANY_DIGITS.search(text) and _CARD_WORD.search(text):
         for match in _CARD.finditer(text):
             digits = re.sub(r"\D", "", match[0])
-            if digits[0] in "3456" and _luhn(digits):
+            if digits[0] in "3456" and _luhn(digits) and not _is_made_up(text, match, digits):
                 yield match.span()
+
+
+def _is_made_up(text: str, match: re.Match[str], digits: str) -> bool:
+    """A published test number, which is made of very few digits and called one: 4242 four times."""
+    around = text[max(0, match.start() - _AROUND) : match.end() + _AROUND]
+    return len(set(digits)) <= _FEWEST_DIGITS and _TEST.search(around) is not None
 
 
 def _luhn(digits: str) -> bool:
@@ -94,7 +103,7 @@ class _Phrases:
     """The compiled phrases that introduce a secret."""
 
     def __init__(self) -> None:
-        table = load("credentials.yaml")
+        table = read_table("screens", "credentials.yaml")
         either = {name: "|".join(re.escape(entry) for entry in _entries(table, name)) for name in table}
         self.cues = frozenset(
             _WORD.findall(entry)[0] for name in ("secret", "code", "remember") for entry in _entries(table, name)

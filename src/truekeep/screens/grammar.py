@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,7 +9,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from truekeep.screens.clause import Told
-from truekeep.screens.lexicon import Hit, Tokens, find
+from truekeep.screens.lexicon import PARTS, PhraseHit
+from truekeep.text.language import language_table
+from truekeep.text.sentences import STATEMENT_END
+from truekeep.text.words import WordRow
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
 VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})
@@ -31,16 +33,17 @@ CATEGORIES = frozenset(
         "others",
         "rules",
         "code",
+        "attack",
+        "lawless",
+        "you",
     }
 )
+_PROTECTED = frozenset({"money", "access", "leaving", "tool"})
 _PHRASES = frozenset({"secret", "skip"})
 _TELLING = frozenset({"must", "secret", "skip", "authority", "identity", "mode", "role", "void", "passive"})
 _LOUD = _TELLING | VERBS
-_PARTS = frozenset({"zh", "ja", "ko", "ar"})
-_MARKED_COMMANDS = frozenset({"ja", "ko"})
 BEFORE, BEHIND = 20, 80
 """How far around a sentence an address still belongs to it."""
-_SENTENCE_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")
 
 
 @dataclass(slots=True)
@@ -75,17 +78,15 @@ class Sentence:
         )
 
 
-def read(text: str) -> Iterator[Sentence]:
+def read(text: str, found: WordRow, hits: list[PhraseHit]) -> Iterator[Sentence]:
     """Every sentence, and every two neighbours, in each language that has words in them."""
-    found = Tokens(text)
-    hits = find(text, found)
     if not hits:
         return
     spoken = _spoken(hits)
     if not spoken:
         return
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    places: dict[tuple[str, int], list[Hit]] = defaultdict(list)
+    ends = [match.end() for match in STATEMENT_END.finditer(text)]
+    places: dict[tuple[str, int], list[PhraseHit]] = defaultdict(list)
     for hit in hits:
         if hit.language in spoken:
             places[hit.language, bisect_right(ends, hit.start)].append(hit)
@@ -108,7 +109,7 @@ def unheard(text: str, seen: set[tuple[str, int, int]]) -> str:
 
     What a sentence is judged by is itself, the one before it, and an address that may be near.
     """
-    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    ends = [0, *(match.end() for match in STATEMENT_END.finditer(text)), len(text)]
     starts = [0, *ends]
     new = []
     for before, end in zip(starts, ends[1:], strict=False):
@@ -125,7 +126,7 @@ def unheard(text: str, seen: set[tuple[str, int, int]]) -> str:
     )
 
 
-def _spoken(hits: list[Hit]) -> set[str]:
+def _spoken(hits: list[PhraseHit]) -> set[str]:
     """The languages in which enough is said that it could be more than a description."""
     said: dict[str, set[str]] = defaultdict(set)
     for hit in hits:
@@ -144,7 +145,7 @@ def _may_speak(categories: set[str]) -> bool:
     return not categories.isdisjoint(_LOUD) or ("lack" in categories and not categories.isdisjoint({"check", "tell"}))
 
 
-def _sentence(language: str, hits: list[Hit], found: Tokens) -> Sentence:
+def _sentence(language: str, hits: list[PhraseHit], found: WordRow) -> Sentence:
     hits.sort(key=lambda hit: hit.start)
     told = Told(language, hits, found)
     sentence = Sentence(language, first=hits[0].start, last=max(hit.end for hit in hits))
@@ -157,10 +158,7 @@ def _sentence(language: str, hits: list[Hit], found: Tokens) -> Sentence:
                 sentence.says |= {category, "addressee"} if told.names_assistant(hit) else {category}
         elif category in _PHRASES:
             _evasion(sentence, hit, told)
-        elif category == "standing" and hit.after - hit.at == 1 and language == "en":
-            if told.stands_alone(hit):
-                sentence.says.add(category)
-        else:
+        elif language != "en" or told.is_meant(hit):
             sentence.says.add(category)
     if told.specifies_code(hits):
         sentence.says.add("self")
@@ -173,15 +171,18 @@ def _sentence(language: str, hits: list[Hit], found: Tokens) -> Sentence:
     return sentence
 
 
-def _verb(sentence: Sentence, hit: Hit, told: Told) -> None:
+def _verb(sentence: Sentence, hit: PhraseHit, told: Told) -> None:
     """A command where it can be one; elsewhere a verb of money or access still says what is dealt with."""
+    if told.is_denied(hit) and hit.category in _PROTECTED:
+        # "Never share tokens" keeps something in; it lets nothing out.
+        return
     if told.is_command(hit):
         sentence.commands.add(hit.category)
     elif hit.category in {"money", "access"} and hit.at >= 0:
         sentence.says.add("dealing")
 
 
-def _evasion(sentence: Sentence, hit: Hit, told: Told) -> None:
+def _evasion(sentence: Sentence, hit: PhraseHit, told: Told) -> None:
     """Phrases of secrecy and of skipped checks; a verb among them must command and must not be denied."""
     if told.is_phrase(hit):
         sentence.says.add(hit.category)
@@ -192,7 +193,8 @@ def _evasion(sentence: Sentence, hit: Hit, told: Told) -> None:
 
 def _forms(sentence: Sentence, language: str) -> None:
     """Languages that mark commands by an ending or a particle command only where it stands."""
-    if language in _MARKED_COMMANDS and not sentence.says & {"command", "must"}:
+    table = language_table(language, "commands")
+    if table.get("marked_commands") and not sentence.says & {"command", "must"}:
         sentence.commands.clear()
-    if language in _PARTS and "self" in sentence.says and not sentence.says & {"command", "must", "addressee"}:
+    if table["match"] == PARTS and "self" in sentence.says and not sentence.says & {"command", "must", "addressee"}:
         sentence.commands.clear()

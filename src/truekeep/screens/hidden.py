@@ -1,11 +1,19 @@
-"""Text that a person would not see: invisible characters, direction tricks, terminal escapes, tag characters."""
+"""Text that is not meant to be seen: characters nobody sees, and language that someone took pains to disguise.
+
+The latter is encoded, ciphered, written backwards or in look-alike letters.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
-from truekeep.screens.base import Screened
+from truekeep.screens.panel import Screened
+from truekeep.text.fold import strip_marks
+from truekeep.text.language import known_words
+from truekeep.text.view import View
 from truekeep.types import Finding, Severity, Threat
 
 _PICTURE = (
@@ -47,6 +55,7 @@ _HONEST_JOINER = re.compile(
     "|\\A\ufeff"
 )
 _MOST_STRAY_JOINERS = 8
+"""Some keyboards leave a few behind; a hidden message needs many."""
 
 _REASONS = {
     "tag_characters": "tag characters spell text that nobody sees",
@@ -54,6 +63,21 @@ _REASONS = {
     "direction_override": "direction controls make the text read differently from what is stored",
     "invisible_characters": "invisible characters stand inside words or carry data",
 }
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ASCII_WORD = re.compile(r"[a-z]{2,}")
+# Nobody notes down facts in these; four known words in a row of letters are no coincidence.
+_ENCODED = frozenset({"base64", "base32", "hex", "binary", "codes", "morse", "rot13", "shifted", "reversed", "tags"})
+_RESPELLED = frozenset({"leet", "folded", "parted", "mirrored", "escapes", "percent", "joined"})
+_LONGEST = 70_000
+"""Characters that are looked at: combining marks can make a text long that reads short."""
+_KNOWN_NEEDED = 3
+"""Words that decoding must bring to light; one or two come about by chance."""
+_TELLING_NEEDED = 2
+"""Words of an attack's vocabulary that must appear only in the view."""
+_TELLING_NEEDED_JOINED = 3
+"""Views that join letters bring words to light by chance more often."""
+# Single letters with something between each two: nobody writes a whole sentence so.
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[\s._\-*~|/,:;+=]{1,3}[^\W\d_](?![^\W_])){19,}")
 
 
 def _direction(text: str) -> Iterator[tuple[int, int]]:
@@ -120,3 +144,51 @@ def hidden_text(screened: Screened) -> list[Finding]:
 
 def _finding(rule_id: str, span: tuple[int, int], field: str) -> Finding:
     return Finding(rule_id, Threat.HIDDEN_TEXT, Severity.HIGH, span, field, "hidden", reason=_REASONS[rule_id])
+
+
+def _revealed(raw: View, view: View) -> set[str]:
+    """Known words that only this reading shows."""
+    shown = known_words().known.intersection(_words_of(view.text))
+    return set(shown - _plain_words(raw.text)) if shown else set()
+
+
+def _words_of(text: str) -> list[str]:
+    lower = text.lower()
+    return (_ASCII_WORD if lower.isascii() else _WORD).findall(lower)
+
+
+@lru_cache(maxsize=4)
+def _plain_words(text: str) -> frozenset[str]:
+    """The words of the raw text; asked for once for each of its readings."""
+    # An accent that belongs to its letter is spelling; a mark that composes with nothing splits the word.
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text[:_LONGEST])
+    return frozenset(map(strip_marks, set(_words_of(composed))))
+
+
+def _is_disguise(raw: View, view: View) -> bool:
+    if view.name in _ENCODED:
+        return len([word for word in _revealed(raw, view) if len(word) >= 3]) >= _KNOWN_NEEDED
+    if view.name not in _RESPELLED or (view.name == "joined" and "_" in raw.text):
+        return False
+    needed = _TELLING_NEEDED_JOINED if view.name in {"joined", "percent"} else _TELLING_NEEDED
+    return len(_revealed(raw, view) & known_words().telling) >= needed
+
+
+def disguised_text(screened: Screened) -> list[Finding]:
+    """One finding for each field that hides language which its raw text does not show."""
+    findings = []
+    for field in screened.fields:
+        raw, *others = screened.views(field)
+        hiding = next((view.name for view in others if _is_disguise(raw, view)), None)
+        if hiding is None and _SPACED.search(raw.text):
+            hiding = "spaced"
+        if hiding is not None:
+            findings.append(_disguised(raw, hiding, field))
+    return findings
+
+
+def _disguised(raw: View, hiding: str, field: str) -> Finding:
+    reason = f"hides words by its spelling ({hiding})"
+    return Finding(
+        "disguised_text", Threat.HIDDEN_TEXT, Severity.HIGH, (0, len(raw.text)), field, "disguise", reason=reason
+    )

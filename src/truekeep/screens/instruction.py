@@ -6,11 +6,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from truekeep.screens.base import Screened
 from truekeep.screens.grammar import BEFORE, BEHIND, Sentence, read, unheard
 from truekeep.screens.judgement import Judgement, judge
-from truekeep.text import View
-from truekeep.text.view import LONG
+from truekeep.screens.lexicon import PhraseHit, find
+from truekeep.screens.panel import Screened
+from truekeep.text.view import LONG, View
+from truekeep.text.words import WordRow
 from truekeep.types import Finding, Threat
 
 SCREEN = "instruction"
@@ -36,15 +37,25 @@ def readings(screened: Screened, field: str) -> tuple[View, ...]:
 
 def sentences_of(screened: Screened, field: str) -> list[tuple[View, list[Sentence]]]:
     """Every reading of a field with what its sentences say, for this screen and the learned one."""
-    return screened.once(f"sentences of {field}", lambda: list(_read_all(readings(screened, field))))
+    return screened.once(f"sentences of {field}", lambda: list(_read_all(screened, field)))
 
 
-def _read_all(found: tuple[View, ...]) -> Iterator[tuple[View, list[Sentence]]]:
+def phrases_of(screened: Screened, field: str, view: View) -> list[PhraseHit]:
+    """The lexicon's entries in one reading of a field, for this screen and the one of hearsay."""
+    row = screened.read(field).row(view)
+    return screened.once(f"phrases of {field} in {id(view)}", lambda: find(view.text, row))
+
+
+def _read_all(screened: Screened, field: str) -> Iterator[tuple[View, list[Sentence]]]:
     """Each reading; of a long one only the sentences that no reading before it has in the same company."""
     seen: set[tuple[str, int, int]] = set()
-    for view in found:
-        text = unheard(view.text, seen) if len(view.text) > LONG else view.text
-        yield view, list(read(text))
+    for view in readings(screened, field):
+        if len(view.text) > LONG:
+            text = unheard(view.text, seen)
+            row = WordRow(text)
+            yield view, list(read(text, row, find(text, row)))
+        else:
+            yield view, list(read(view.text, screened.read(field).row(view), phrases_of(screened, field, view)))
 
 
 def instruction_like(screened: Screened) -> list[Finding]:

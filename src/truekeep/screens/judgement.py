@@ -1,9 +1,15 @@
-"""The three-way judgement on one reading: it describes, states a harmless preference, or directs."""
+"""The judgement on one reading: it describes, states a wish of the owner's, or directs, and in whose voice.
+
+Three voices decide what an order is worth. A *plant's* speaks to the assistant, of the user, or in the name of a
+system or a policy, as no owner writes to himself: ``authority-directive``. The owner's *own* speaks of me and mine:
+``preference``. What is in between, a bare order about money, access or data, is a ``directive`` that waits for one step
+of the owner's. A sentence that tells of attackers and what they do describes, unless it also speaks to its reader.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from truekeep.screens.grammar import DOMAINS, Sentence
 from truekeep.types import Severity, Threat
@@ -87,6 +93,17 @@ class Clues:
         """The writer speaks of himself."""
         return "self" in self.says
 
+    @property
+    def planted(self) -> bool:
+        """A voice that no owner has: to the assistant, of the user, in somebody's name, or of silence and no checks."""
+        both = {"secret", "skip"} <= self.says
+        return self.addressed or self.claimed or both or bool(self.says & {"user", "identity", "mode"})
+
+    @property
+    def tells_of_attacks(self) -> bool:
+        """It describes what attackers do, to no reader in particular."""
+        return "attack" in self.says and not (self.says & {"you", "standing", "authority"} or self.reaches_out)
+
 
 def _override(clues: Clues) -> Judgement | None:
     return OVERRIDE if clues.overrides_rules else None
@@ -94,7 +111,7 @@ def _override(clues: Clues) -> Judgement | None:
 
 def _identity(clues: Clues) -> Judgement | None:
     """Outright for unmistakable phrases; playing a role alone is a game."""
-    if "role" in clues.says and (clues.claimed or clues.evades or "standing" in clues.says):
+    if "role" in clues.says and (clues.claimed or clues.evades or "lawless" in clues.says):
         return None if clues.own else IDENTITY
     unmistakable = clues.language == "en" and "identity" in clues.says
     return IDENTITY if unmistakable or (clues.says & {"identity", "mode"} and not clues.own) else None
@@ -104,9 +121,12 @@ def _evasion(clues: Clues) -> Judgement | None:
     """An order to stay silent or to skip a check, about something or with something behind it."""
     if not clues.evades:
         return None
-    backed = clues.lasting or clues.claimed or clues.addressed or "all" in clues.says
+    backed = clues.lasting or clues.claimed or clues.addressed or bool(clues.says & {"all", "user"})
     about = bool(clues.commands - {"tool", "promote", "secret", "skip"}) or clues.things
-    ordered = clues.told and (about or backed)
+    # What is not to be mentioned of me and mine is mine to say; who is not to be checked is not.
+    discreet = clues.own and "skip" not in clues.says and not clues.planted
+    told = clues.told or bool(clues.everything) or (clues.lasting and "user" in clues.says)
+    ordered = told and (about or backed) and not discreet
     decreed = "authority" in clues.says and not clues.own
     twice = {"secret", "skip"} <= clues.commands
     aside = bool(clues.everything) and clues.things and not clues.own
@@ -208,8 +228,17 @@ def judge(sentence: Sentence, *, framed: bool = False, reaches_out: bool = False
         framed or "authority" in sentence.says,
         reaches_out,
     )
+    if clues.tells_of_attacks:
+        return None
     for check in _CHECKS:
         judgement = check(clues)
         if judgement is not None:
-            return judgement
+            return _voiced(judgement, clues)
     return None
+
+
+def _voiced(judgement: Judgement, clues: Clues) -> Judgement:
+    """An order that nobody speaks but its writer is his to confirm; it is not refused."""
+    if judgement.threat is not Threat.AUTHORITY or judgement in (IDENTITY, CLAIMED, ADDRESSED) or clues.planted:
+        return judgement
+    return replace(judgement, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)

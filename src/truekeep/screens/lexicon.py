@@ -1,4 +1,4 @@
-"""Finds the words of command, authority and preference of sixteen languages in a text, in one pass."""
+"""Finds the words of command, authority and preference of every language in a text, in one pass."""
 
 from __future__ import annotations
 
@@ -6,44 +6,22 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from itertools import accumulate
 from typing import NamedTuple
 
 from truekeep.text.fold import fold
-from truekeep.text.lexicon import load
+from truekeep.text.language import language_table, languages_with
 from truekeep.text.view import View
+from truekeep.text.words import WordRow
 
-LANGUAGES = ("en", "sk", "cs", "de", "fr", "es", "it", "pt", "pl", "ru", "uk", "tr", "zh", "ja", "ko", "ar")
-_TOKEN = re.compile(r"([^\W_]+(?:['\-][^\W_]+)*|[.!?;:,\n()\[\]<>\"|{}\u2013\u2014-])")
-# A plain class is looked up in a table; the general one asks the character database.
-_ASCII_TOKEN = re.compile(r"([a-z0-9]+(?:['\-][a-z0-9]+)*|[.!?;:,\n()\[\]<>\"|{}-])")
-_UNSPACED = re.compile(r"[\u0600-\u06ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+PARTS = "parts"
+"""How entries match in scripts without spaces, or whose marks no word pattern knows: as parts of words."""
+_UNSPACED = re.compile(
+    r"[\u0600-\u06ff\u0900-\u097f\u0e00-\u0eff\u1200-\u137f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
 _STEM_KEY = 3
 
 
-class Tokens:
-    """The words and marks of a text, lower case, and where they stand in it."""
-
-    __slots__ = ("_places", "words")
-
-    def __init__(self, text: str) -> None:
-        # What is split off stands between what splits it; lengths add up to places without a match object each.
-        lower = text.lower()
-        parts = (_ASCII_TOKEN if lower.isascii() else _TOKEN).split(lower)
-        self.words: list[str] = parts[1::2]
-        self._places = list(accumulate(map(len, parts)))
-
-    def start(self, index: int) -> int:
-        """Where that word begins."""
-        return self._places[2 * index]
-
-    def end(self, index: int) -> int:
-        """Where that word ends."""
-        return self._places[2 * index + 1]
-
-
-class Hit(NamedTuple):
+class PhraseHit(NamedTuple):
     """An entry of a language's lexicon, found at ``start``; ``at`` and ``after`` bound its tokens, -1 without any."""
 
     language: str
@@ -85,9 +63,9 @@ def plain(text: str) -> str:
 
 
 def _entries(language: str) -> Iterator[tuple[str, str, str]]:
-    table = load(f"grammar/{language}.yaml")
-    style = table.pop("match")
-    for category, text in table.items():
+    table = language_table(language, "commands")
+    style = table["match"]
+    for category, text in table["lexicon"].items():
         for entry in text.split("|"):
             if entry.strip():
                 yield style, category, plain(entry.strip())
@@ -96,9 +74,9 @@ def _entries(language: str) -> Iterator[tuple[str, str, str]]:
 @cache
 def _lexicon() -> _Lexicon:
     lexicon = _Lexicon({}, {}, {}, {}, {})
-    for language in LANGUAGES:
+    for language in languages_with("commands"):
         for style, category, entry in _entries(language):
-            if style == "parts":
+            if style == PARTS:
                 lexicon.parts.setdefault(entry[:2], []).append((entry, language, category))
             else:
                 _add_words(lexicon, language, category, entry)
@@ -107,7 +85,7 @@ def _lexicon() -> _Lexicon:
 
 def _add_words(lexicon: _Lexicon, language: str, category: str, entry: str) -> None:
     stem = entry.endswith("*")
-    first, *rest = Tokens(entry.rstrip("*")).words
+    first, *rest = WordRow(entry.rstrip("*")).words
     item = _Entry(tuple(rest), stem, language, category)
     if stem and not rest:
         lexicon.stems.setdefault(first[:_STEM_KEY], []).append((first, item))
@@ -119,7 +97,7 @@ def _add_words(lexicon: _Lexicon, language: str, category: str, entry: str) -> N
         lexicon.phrases.setdefault(first, {}).setdefault(rest[0], []).append(item)
 
 
-def find(text: str, found: Tokens) -> list[Hit]:
+def find(text: str, found: WordRow) -> list[PhraseHit]:
     """Every lexicon entry in the text, whatever its language."""
     hits = list(_word_hits(found))
     if _UNSPACED.search(text):
@@ -127,7 +105,7 @@ def find(text: str, found: Tokens) -> list[Hit]:
     return hits
 
 
-def _word_hits(found: Tokens) -> Iterator[Hit]:
+def _word_hits(found: WordRow) -> Iterator[PhraseHit]:
     lexicon = _lexicon()
     phrases, words = lexicon.phrases, found.words
     hot = lexicon.hot(words)
@@ -135,7 +113,7 @@ def _word_hits(found: Tokens) -> Iterator[Hit]:
     for index in [index for index, word in enumerate(words) if word in hot]:
         text = words[index]
         for entry in alone[text]:
-            yield Hit(entry.language, entry.category, index, index + 1, found.start(index), found.end(index))
+            yield PhraseHit(entry.language, entry.category, index, index + 1, found.start(index), found.end(index))
         if text in phrases and index + 1 < len(words):
             for entry in phrases[text].get(words[index + 1], ()):
                 if _follows(words, index + 1, entry):
@@ -151,9 +129,9 @@ def _alone(lexicon: _Lexicon, word: str) -> list[_Entry]:
     return [*lexicon.words.get(word, ()), *(entry for stem, entry in stems if word.startswith(stem))]
 
 
-def _phrase(found: Tokens, index: int, entry: _Entry) -> Hit:
+def _phrase(found: WordRow, index: int, entry: _Entry) -> PhraseHit:
     after = index + 1 + len(entry.rest)
-    return Hit(entry.language, entry.category, index, after, found.start(index), found.end(after - 1))
+    return PhraseHit(entry.language, entry.category, index, after, found.start(index), found.end(after - 1))
 
 
 def _follows(found: list[str], index: int, entry: _Entry) -> bool:
@@ -165,7 +143,7 @@ def _follows(found: list[str], index: int, entry: _Entry) -> bool:
     return words == entry.rest
 
 
-def _part_hits(text: str) -> Iterator[Hit]:
+def _part_hits(text: str) -> Iterator[PhraseHit]:
     parts = _lexicon().parts
     present = parts.keys() & {*map(str.__add__, text, text[1:]), *text}
     for key in present:
@@ -173,7 +151,7 @@ def _part_hits(text: str) -> Iterator[Hit]:
             place = text.find(entry)
             while place >= 0:
                 if not _cuts_a_word(text, place, place + len(entry)):
-                    yield Hit(language, category, -1, -1, place, place + len(entry))
+                    yield PhraseHit(language, category, -1, -1, place, place + len(entry))
                 place = text.find(entry, place + 1)
 
 
@@ -183,9 +161,3 @@ def _cuts_a_word(text: str, start: int, end: int) -> bool:
         outside.isascii() and inside.isascii() and outside.isalnum() and inside.isalnum()
         for outside, inside in ((text[max(0, start - 1) : start], text[start]), (text[end : end + 1], text[end - 1]))
     )
-
-
-def languages_on_disk() -> set[str]:
-    """The languages that have a lexicon file."""
-    folder = files("truekeep").joinpath("data", "screens", "grammar")
-    return {item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml")}

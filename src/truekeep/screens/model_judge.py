@@ -12,12 +12,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from truekeep.errors import ConfigError
-from truekeep.screens.base import Screened
+from truekeep.screens.panel import Screened
 from truekeep.types import Finding, Severity, Threat
 
 SCREEN = "model_judge"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST_REPLY = 65_536
+"""A verdict is one line; more is not read, whoever answers."""
 _VERDICTS: dict[str, tuple[str, Threat, Severity, str] | None] = {
     "describes": None,
     "preference": None,
@@ -44,7 +45,7 @@ _PROMPT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class JudgeEndpoint:
     """Where the model is. Plain HTTP is for this machine only."""
 
     url: str
@@ -63,7 +64,7 @@ class Endpoint:
 class ModelJudge:
     """A screen that asks a model. What it says can add a finding and never take one away; its failure is a finding."""
 
-    def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, endpoint: JudgeEndpoint, clock: Callable[[], float] = time.monotonic) -> None:
         self.endpoint = endpoint
         self._clock = clock
 

@@ -1,16 +1,63 @@
-"""The panel: all screens in one call. A screen that fails is itself a finding; nothing fails open."""
+"""The panel: all screens in one call. A screen that fails is itself a finding; nothing fails open.
+
+Screens have one signature: they are given what is to be screened and report what they saw. On the way in a model can
+add to their findings, where the operator has one, and never take from them; reading needs no model.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from truekeep.screens.base import Screen, Screened
+from truekeep.config import Settings
+from truekeep.text.analysis import Analysis, analysed
+from truekeep.text.reading import Readings
 from truekeep.types import Finding, Severity, Standing, Threat
 
+if TYPE_CHECKING:
+    from truekeep.screens.model_judge import ModelJudge
+
+_T = TypeVar("_T")
 _log = logging.getLogger("truekeep.screens")
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """A candidate as the screens see it: every text field raw, and its analysis on demand."""
+
+    fields: Mapping[str, str]
+    standing: Standing = Standing.HEARSAY
+    _read: dict[str, Analysis] = field(default_factory=dict, repr=False, compare=False)
+    _views: dict[str, Readings] = field(default_factory=dict, repr=False, compare=False)
+    _shared: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def read(self, name: str) -> Analysis:
+        """The analysis of one field, the same for all screens."""
+        found = self._read.get(name)
+        if found is None:
+            found = self._read[name] = analysed(self.fields[name])
+        return found
+
+    def views(self, name: str) -> Readings:
+        """The readings of one field; the raw text comes first."""
+        found = self._views.get(name)
+        if found is None:
+            found = self._views[name] = self.read(name).views
+        return found
+
+    def once(self, key: str, compute: Callable[[], _T]) -> _T:
+        """What several screens need, computed by the first that asks."""
+        if key not in self._shared:
+            self._shared[key] = compute()
+        found: _T = self._shared[key]
+        return found
+
+
+Screen = Callable[[Screened], list[Finding]]
 
 
 class Screening(Protocol):
@@ -23,9 +70,7 @@ class Screening(Protocol):
     def digest(self) -> str:
         """Changes whenever any screen could answer differently."""
 
-    def examine(
-        self, fields: Mapping[str, str], standing: Standing, vector: Sequence[float] | None = None
-    ) -> list[Finding]:
+    def examine(self, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
         """Everything any screen sees in these fields."""
 
 
@@ -46,26 +91,58 @@ class Panel:
         """This panel: its screens never change."""
         return self
 
-    def examine(
-        self, fields: Mapping[str, str], standing: Standing, vector: Sequence[float] | None = None
-    ) -> list[Finding]:
+    def examine(self, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
         """Everything any screen sees in these fields."""
-        screened = Screened(fields, standing, vector)
-        return [finding for screen in self.screens for finding in _run(screen, screened)]
+        screened = Screened(fields, standing)
+        found: list[Finding] = []
+        for screen in self.screens:
+            try:
+                found += screen(screened)
+            except Exception as error:
+                found.append(_failed(screen, error))
+        return found
 
 
-def _run(screen: Screen, screened: Screened) -> list[Finding]:
-    try:
-        return screen(screened)
-    except Exception as error:
-        name = getattr(screen, "__name__", type(screen).__name__)
-        _log.warning("screen failed", extra={"screen": name, "error": type(error).__name__})
-        return [
-            Finding(
-                rule_id="screen_failed",
-                threat=Threat.SCREEN_FAILURE,
-                severity=Severity.HIGH,
-                screen=name,
-                reason="A screen could not finish; the text is held until a person has looked at it.",
-            )
-        ]
+def _failed(screen: Screen, error: Exception) -> Finding:
+    name = getattr(screen, "__name__", type(screen).__name__)
+    _log.warning("screen failed", extra={"screen": name, "error": type(error).__name__})
+    return Finding(
+        rule_id="screen_failed",
+        threat=Threat.SCREEN_FAILURE,
+        severity=Severity.HIGH,
+        screen=name,
+        reason="A screen could not finish; the text is held until a person has looked at it.",
+    )
+
+
+class JudgedScreen:
+    """A panel whose findings a model can add to, and never take from."""
+
+    def __init__(self, panel: Screening, judge: ModelJudge) -> None:
+        self._panel = panel
+        self._judge = judge
+
+    @property
+    def digest(self) -> str:
+        """The digest of the screens; a model's answers have none."""
+        return self._panel.digest
+
+    def current(self) -> Panel:
+        """The screens without the model."""
+        return self._panel.current()
+
+    def examine(self, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
+        """Everything any screen sees in these fields, and what the model makes of them."""
+        return [*self._panel.examine(fields, standing), *self._judge(Screened(fields, standing))]
+
+
+def with_judge(panel: Screening, settings: Settings) -> Screening:
+    """The panel of the gate: with the operator's model, where one is set."""
+    if not settings.judge_url:
+        return panel
+    from truekeep.screens.model_judge import JudgeEndpoint, ModelJudge  # noqa: PLC0415 - few keeps have one
+
+    key = os.environ.get(settings.judge_key_env, "") if settings.judge_key_env else ""
+    return JudgedScreen(
+        panel, ModelJudge(JudgeEndpoint(settings.judge_url, settings.judge_model, key, settings.judge_seconds))
+    )

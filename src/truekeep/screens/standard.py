@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -12,19 +12,62 @@ from pathlib import Path
 from truekeep import __version__
 from truekeep.config import Paths
 from truekeep.errors import UnknownScope
-from truekeep.rules import Engine, Loaded, active, builtin
+from truekeep.rules import Engine, Event, Loaded, active, builtin
 from truekeep.rules.loader import builtin_digest
 from truekeep.rules.registry import FILE, changed_digest, combined, read_registry
-from truekeep.screens import Screen, default_screens
-from truekeep.screens.hidden import hidden_text
-from truekeep.screens.panel import Panel
-from truekeep.screens.rules import RuleScreen
-from truekeep.types import Finding, Standing
+from truekeep.screens.credentials import credentials
+from truekeep.screens.hearsay import hearsay
+from truekeep.screens.hidden import disguised_text, hidden_text
+from truekeep.screens.instruction import instruction_like
+from truekeep.screens.panel import Panel, Screen, Screened
+from truekeep.screens.stuffing import stuffing
+from truekeep.types import Finding, Severity, Standing, Threat
 
+DEFAULT_SCREENS: tuple[Screen, ...] = (
+    hidden_text,
+    disguised_text,
+    credentials,
+    stuffing,
+    instruction_like,
+    hearsay,
+)
+"""The screens that need no configuration, quickest first; each loads its data when it is first used."""
 SCOPES = ("relaxed", "strict")
-_CODE = 3
+_CODE = 4
 """Raised whenever the code of a screen, not only its data, comes to answer differently."""
 Stamp = tuple[tuple[int, int] | None, ...]
+_panels: dict[tuple[str, str], Panel] = {}
+_engines: dict[str, Engine] = {}
+
+
+class RuleScreen:
+    """Runs one rule engine over everything that is to be screened."""
+
+    def __init__(self, engine: Engine, scope: str = "strict") -> None:
+        self.engine = engine
+        self.scope = scope
+
+    def __call__(self, screened: Screened) -> list[Finding]:
+        """One finding for each rule and field; a scan that was cut short is a finding too."""
+        return [finding for name in screened.fields for finding in self._field(name, screened.fields[name])]
+
+    def _field(self, name: str, text: str) -> Iterator[Finding]:
+        scan = self.engine.scan(Event.memory_write(text))
+        for match in scan.matches:
+            rule = match.rule
+            if self.scope in rule.scopes:
+                yield Finding(
+                    rule_id=rule.id,
+                    threat=rule.threat,
+                    severity=rule.severity,
+                    span=match.span,
+                    field=name,
+                    screen="rules",
+                    response=rule.response,
+                    reason=rule.title,
+                )
+        if scan.overrun is not None:
+            yield Finding("scan_overrun", Threat.SCREEN_FAILURE, Severity.HIGH, field=name, reason=scan.overrun)
 
 
 class LivePanel:
@@ -40,11 +83,9 @@ class LivePanel:
         """The digest of the screens in force at this moment."""
         return self.current().digest
 
-    def examine(
-        self, fields: Mapping[str, str], standing: Standing, vector: Sequence[float] | None = None
-    ) -> list[Finding]:
+    def examine(self, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
         """Everything any screen in force sees in these fields."""
-        return self.current().examine(fields, standing, vector)
+        return self.current().examine(fields, standing)
 
     def current(self) -> Panel:
         """The screens with the rules that are registered now."""
@@ -72,9 +113,6 @@ def panel(scope: str = "strict", paths: Paths | None = None) -> Panel:
     return _panel(digest, scope, lambda: _engine(combined(builtin(), registry), where.cache))
 
 
-_panels: dict[tuple[str, str], Panel] = {}
-
-
 def _panel(rules: str, scope: str, engine: Callable[[], Engine]) -> Panel:
     """One panel for each set of rules and scope, however many keeps use it."""
     if (rules, scope) not in _panels:
@@ -85,7 +123,7 @@ def _panel(rules: str, scope: str, engine: Callable[[], Engine]) -> Panel:
 
 def _others(scope: str) -> tuple[Screen, ...]:
     # The relaxed scope is for text that may well be an order, such as a chat: only clear attacks count there.
-    return default_screens() if scope == "strict" else (hidden_text,)
+    return DEFAULT_SCREENS if scope == "strict" else (hidden_text,)
 
 
 def engine_in_use(paths: Paths) -> tuple[int, str]:
@@ -97,14 +135,12 @@ def engine_in_use(paths: Paths) -> tuple[int, str]:
 @cache
 def _data_digest() -> str:
     """The hash of the tables and weights that the built-in screens answer from."""
-    folder = Path(str(resources.files("truekeep") / "data" / "screens"))
+    data = Path(str(resources.files("truekeep") / "data"))
+    folders = (data / "screens", data / "languages")
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        digest.update(path.relative_to(data).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
-
-
-_engines: dict[str, Engine] = {}
 
 
 def _engine(loaded: Loaded, cache_dir: Path) -> Engine:

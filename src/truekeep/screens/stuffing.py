@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from truekeep.screens.base import Screened
+from truekeep.screens.panel import Screened
 from truekeep.text.language import function_words
 from truekeep.types import Finding, Severity, Threat
 
@@ -17,14 +17,18 @@ _SENTENCE = re.compile(r"[^.!?\n]{12,}[.!?\n]?")
 _QUESTION = re.compile(r"\s*[^.!?\n]{12,200}\?")
 _OWN = re.compile(r"\b(?:i|i'm|my|me|we|our|us|you|your|hi|hey|thanks)\b", re.I)
 _FEWEST_WORDS = 24
+"""In fewer words repetition says nothing."""
 _MOST_REPEATS = 4
+"""A sentence that stands there more often, and fills half of the text, is no emphasis."""
 _SHARE_OF_ONE_WORD = 0.25
 _FEWEST_DIFFERENT = 0.25
 _STEM = 5
 # Sixteen words of two letters and what is between them.
 _STRETCH = re.compile(r"[^.!?,;:|()\"\n\u3002\uff0c]{47,}")
 _FEWEST_IN_STRETCH = 16
+"""Words of a stretch that is weighed by itself, so that a salad cannot hide in prose."""
 _MOST_OF_ONE_IN_STRETCH = 4
+"""The same telling word so often in one stretch is written for a search, not for a reader."""
 _SHARE_OF_SMALL_WORDS = 0.2
 _LATIN_ENDS = "\u0250"
 """Small words are known of languages in Latin script only."""

@@ -6,15 +6,19 @@ import os
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.rule_pack.pack import engine, rules, texts
-from truekeep.rules import Engine, Rule
+from tests.rules.pack.pack import HERE, engine, rules, texts
+from truekeep.rules import Engine, Event, Rule
 from truekeep.rules.casework import run_cases
+
+pytestmark = pytest.mark.slow
 
 HONEST = texts("honest.yaml")
 CAUGHT = texts("payloads.yaml", "caught")
+ATTACKS: dict[str, list[str]] = yaml.safe_load((HERE / "attacks.yaml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.id)
@@ -31,6 +35,15 @@ def test_near_misses_of_one_rule_are_clean_for_all_the_others() -> None:
 def test_no_honest_memory_matches_anything() -> None:
     assert len(HONEST) >= 150
     assert {text: found for text in HONEST if (found := engine().ids(text))} == {}
+
+
+@pytest.mark.parametrize(("threat", "text"), [(threat, text) for threat in ATTACKS for text in ATTACKS[threat]])
+def test_every_kind_of_attack_that_the_pack_is_for_is_recognised_as_what_it_is(threat: str, text: str) -> None:
+    assert threat in {match.rule.threat for match in engine().scan(Event.memory_write(text)).matches}
+
+
+def test_every_threat_that_the_pack_knows_has_attacks_to_recognise() -> None:
+    assert set(ATTACKS) == {rule.threat for rule in rules()}
 
 
 def test_every_known_wording_of_the_document_payloads_is_caught() -> None:

@@ -8,49 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.rule_pack.pack import FILES, document, patterns, rules
+from tests.rules.pack.pack import FILES, document, patterns, rules
 from truekeep.rules import load
 from truekeep.rules.loader import BUILTIN
 from truekeep.rules.pattern import compile_spec
-from truekeep.rules.pattern.syntax import INFINITY, Chars, Choice, Group, Node, Repeat, Sequence
+from truekeep.rules.pattern.syntax import INFINITY, Chars, Choice, Node, PatternGroup, PatternSequence, Repeat
 from truekeep.types import Threat
 
 REQUIRED = {"schema_version", "id", "title", "description", "author", "date", "status", "maturity", "severity"}
-WANTED = {
-    "ignore_previous_instructions",
-    "disregard_system_prompt",
-    "new_persona",
-    "you_are_now",
-    "true_instructions",
-    "role_marker",
-    "chat_template_token",
-    "tool_call_imitation",
-    "reveal_system_prompt",
-    "ansi_escape",
-    "zero_width_smuggling",
-    "direction_override",
-    "send_data_to",
-    "shell_exfiltration",
-    "read_secret_then_send",
-    "decode_and_run",
-    "exfiltration_url",
-    "direct_memory_plant",
-    "false_fact_plant",
-    "money_directive",
-    "access_directive",
-    "data_directive",
-    "verification_directive",
-    "omit_vulnerabilities",
-    "hide_from_user",
-    "tool_use_directive",
-    "standing_rule",
-    "note_to_assistant",
-    "fake_policy",
-    "delayed_trigger",
-    "blocked_marker_imitation",
-    "fence_break",
-    "experience_grafting",
-}
 LOOK_AROUND = re.compile(r"\(\?<?[=!]")
 BACK_REFERENCE = re.compile(r"(?<!\\)(?:\\\\)*\\[1-9]|\\k<")
 
@@ -63,8 +28,10 @@ def test_the_pack_loads_without_a_single_fault() -> None:
     assert len(loaded.rules) == len(FILES)
 
 
-def test_the_rules_the_design_asks_for_are_there() -> None:
-    assert {rule.id for rule in rules()} >= WANTED
+def test_every_folder_is_for_the_threat_that_the_packs_page_says() -> None:
+    page = (BUILTIN / "README.md").read_text("utf-8")
+    promised = dict(re.findall(r"^\| `([a-z-]+)/` \| `([a-z-]+)` \|", page, re.MULTILINE))
+    assert {(file.parent.name, document(file)["tags"]["threat"]) for file in FILES} == set(promised.items())
 
 
 @every_file
@@ -120,11 +87,11 @@ def _runs_away(node: Node) -> bool:
 def _walk(node: Node) -> Iterator[Node]:
     yield node
     match node:
-        case Sequence():
+        case PatternSequence():
             parts = node.parts
         case Choice():
             parts = node.options
-        case Group() | Repeat():
+        case PatternGroup() | Repeat():
             parts = (node.part,)
         case _:
             parts = ()

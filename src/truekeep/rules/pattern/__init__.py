@@ -14,15 +14,15 @@ from truekeep.rules.pattern.measure import check_size, is_empty_everywhere, reac
 from truekeep.rules.pattern.parser import parse_pattern
 from truekeep.rules.pattern.relax import relaxed
 from truekeep.rules.pattern.syntax import (
-    Anchor,
     BackReference,
     Choice,
-    Group,
-    Look,
+    LookAround,
     Node,
+    PatternAnchor,
     PatternError,
+    PatternGroup,
+    PatternSequence,
     Repeat,
-    Sequence,
 )
 
 __all__ = ["FARTHEST", "Pattern", "PatternError", "Undecided", "compile_spec"]
@@ -136,12 +136,12 @@ def _collect(node: Node, groups: dict[int, Node]) -> bool:
     match node:
         case BackReference():
             return True
-        case Group():
+        case PatternGroup():
             groups[node.number] = node.part
             return _collect(node.part, groups)
-        case Repeat() | Look():
+        case Repeat() | LookAround():
             return _collect(node.part, groups)
-        case Sequence():
+        case PatternSequence():
             found = [_collect(part, groups) for part in node.parts]
             return any(found)
         case Choice():
@@ -167,5 +167,5 @@ def spec_node(spec: PatternSpec) -> Node:
     if spec.operator == "contains":
         return literal
     if spec.operator == "starts_with":
-        return Sequence((Anchor("start"), literal))
-    return Sequence((Anchor("start"), literal, Anchor("end")))
+        return PatternSequence((PatternAnchor("start"), literal))
+    return PatternSequence((PatternAnchor("start"), literal, PatternAnchor("end")))

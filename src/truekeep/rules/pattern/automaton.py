@@ -14,20 +14,22 @@ from truekeep.rules.pattern.charset import CharSet
 from truekeep.rules.pattern.syntax import (
     EMPTY,
     INFINITY,
-    Anchor,
     BackReference,
     Chars,
     Choice,
-    Group,
-    Look,
+    LookAround,
     Node,
+    PatternAnchor,
     PatternError,
+    PatternGroup,
+    PatternSequence,
     Repeat,
-    Sequence,
 )
 
 MAX_STATES = 40_000
+"""Memory of one compiled pattern; nested repetitions multiply."""
 MAX_GUARDS = 64
+"""Combinations of anchors and look-arounds: each is a bit that every step tests."""
 Guard = frozenset[int]
 NO_GUARD: Guard = frozenset()
 Masks = dict[Guard, int]
@@ -44,7 +46,7 @@ class Automaton:
     last: list[tuple[int, int]]
     empty: int
     guards: list[Guard]
-    assertions: list[Anchor | Look]
+    assertions: list[PatternAnchor | LookAround]
     memo: dict[int, tuple[int, bool]] = field(default_factory=dict)
     char_masks: dict[str, int] = field(default_factory=dict)
 
@@ -70,24 +72,24 @@ class _Builder:
         self._sets: dict[CharSet, int] = {}
         self._shift = 0
         self._edges: dict[tuple[Guard, int], int] = {}
-        self._assertions: dict[Anchor | Look, int] = {}
+        self._assertions: dict[PatternAnchor | LookAround, int] = {}
         self._inside: set[int] = set()
 
     def part(self, node: Node) -> _Part:  # noqa: PLR0911  # one return a kind of node
         match node:
             case Chars():
                 return self._chain(node.chars, 1, 1)
-            case Sequence():
+            case PatternSequence():
                 return self._sequence(node.parts[::-1] if self._backward else node.parts)
             case Choice():
                 return self._choice(node)
             case Repeat():
                 return self._repeat(node)
-            case Group():
+            case PatternGroup():
                 return self.part(node.part)
             case BackReference():
                 return self._reference(node)
-            case Anchor() | Look():
+            case PatternAnchor() | LookAround():
                 number = self._assertions.setdefault(node, len(self._assertions))
                 return _Part({}, {}, {frozenset({number})})
 

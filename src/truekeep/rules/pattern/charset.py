@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 MAX_CODE_POINT = 0x10FFFF
+"""The last character of Unicode."""
 Range = tuple[int, int]
 
 

@@ -9,15 +9,15 @@ from truekeep.rules.pattern.alphabet import bytes_of
 from truekeep.rules.pattern.charset import CharSet
 from truekeep.rules.pattern.syntax import (
     INFINITY,
-    Anchor,
     BackReference,
     Chars,
     Choice,
-    Group,
-    Look,
+    LookAround,
     Node,
+    PatternAnchor,
+    PatternGroup,
+    PatternSequence,
     Repeat,
-    Sequence,
 )
 
 _COUNTED = 4
@@ -39,18 +39,18 @@ def exact(node: Node, *, capturing: bool, narrow: bool = False) -> str:  # noqa:
     match node:
         case Chars():
             return narrow_class(node.chars) if narrow else exact_class(node.chars)
-        case Sequence():
+        case PatternSequence():
             return "".join(_unit(part, capturing, narrow) for part in node.parts)
         case Choice():
             return "|".join(exact(option, capturing=capturing, narrow=narrow) for option in node.options)
         case Repeat():
             return _unit(node.part, capturing, narrow, repeated=True) + _quantifier(node)
-        case Group():
+        case PatternGroup():
             inside = exact(node.part, capturing=capturing, narrow=narrow)
             return f"(?P<g{node.number}>{inside})" if capturing else f"(?:{inside})"
-        case Anchor():
+        case PatternAnchor():
             return _EXACT_ANCHORS[node.kind]
-        case Look():
+        case LookAround():
             sign = ("<" if node.behind else "") + ("!" if node.negated else "=")
             return f"(?{sign}{exact(node.part, capturing=capturing, narrow=narrow)})"
         case BackReference():
@@ -60,7 +60,9 @@ def exact(node: Node, *, capturing: bool, narrow: bool = False) -> str:  # noqa:
 
 def _unit(node: Node, capturing: bool, narrow: bool, *, repeated: bool = False) -> str:
     text = exact(node, capturing=capturing, narrow=narrow)
-    if isinstance(node, Choice) or (repeated and isinstance(node, (Sequence, Repeat, Anchor, BackReference, Look))):
+    if isinstance(node, Choice) or (
+        repeated and isinstance(node, (PatternSequence, Repeat, PatternAnchor, BackReference, LookAround))
+    ):
         return f"(?:{text})"
     return text
 
@@ -116,7 +118,7 @@ def wide(node: Node, groups: Mapping[int, Node], *, leads: bool = True, trails: 
     match node:
         case Chars():
             return wide_class(node.chars)
-        case Sequence():
+        case PatternSequence():
             return _wide_sequence(node.parts, groups, leads, trails)
         case Choice():
             return "|".join(wide(option, groups, leads=leads, trails=trails) for option in node.options)
@@ -127,12 +129,12 @@ def wide(node: Node, groups: Mapping[int, Node], *, leads: bool = True, trails: 
                 return ""
             unit = inside if isinstance(node.part, Chars) else f"(?:{inside})"
             return unit + _quantifier(_bounded(node))
-        case Group():
+        case PatternGroup():
             inside = wide(node.part, groups, leads=leads, trails=trails)
             return f"(?:{inside})" if inside else ""
-        case Anchor():
+        case PatternAnchor():
             return _wide_anchor(node, leads, trails)
-        case Look():
+        case LookAround():
             return ""
         case BackReference():
             return _wide_reference(node, groups)
@@ -154,14 +156,14 @@ def _bounded(node: Repeat) -> Repeat:
 def _wide_sequence(parts: tuple[Node, ...], groups: Mapping[int, Node], leads: bool, trails: bool) -> str:
     pieces = []
     for index, part in enumerate(parts):
-        first = leads and all(isinstance(earlier, (Look, Anchor)) for earlier in parts[:index])
-        last = trails and all(isinstance(later, (Look, Anchor)) for later in parts[index + 1 :])
+        first = leads and all(isinstance(earlier, (LookAround, PatternAnchor)) for earlier in parts[:index])
+        last = trails and all(isinstance(later, (LookAround, PatternAnchor)) for later in parts[index + 1 :])
         piece = wide(part, groups, leads=first, trails=last)
         pieces.append(f"(?:{piece})" if isinstance(part, Choice) and piece else piece)
     return "".join(pieces)
 
 
-def _wide_anchor(node: Anchor, leads: bool, trails: bool) -> str:
+def _wide_anchor(node: PatternAnchor, leads: bool, trails: bool) -> str:
     if node.kind == "start":
         return r"\A" if leads else ""
     if node.kind == "end":

@@ -8,11 +8,11 @@ from truekeep.rules.pattern.syntax import (
     INFINITY,
     Chars,
     Choice,
-    Group,
-    Look,
+    LookAround,
     Node,
+    PatternGroup,
+    PatternSequence,
     Repeat,
-    Sequence,
 )
 
 _MANY = 50
@@ -31,7 +31,7 @@ def _walk(node: Node, found: list[str]) -> None:
             if _is_long(node) and _is_ambiguous_loop(node.part):
                 found.append("a repetition inside a repetition can split the same text in many ways (exponential time)")
             _walk(node.part, found)
-        case Sequence():
+        case PatternSequence():
             if _has_touching_runs(node):
                 found.append("neighbouring repetitions can share the same characters (polynomial time)")
             for part in node.parts:
@@ -39,7 +39,7 @@ def _walk(node: Node, found: list[str]) -> None:
         case Choice():
             for option in node.options:
                 _walk(option, found)
-        case Group() | Look():
+        case PatternGroup() | LookAround():
             _walk(node.part, found)
         case _:
             return
@@ -62,7 +62,7 @@ def _is_ambiguous_loop(part: Node) -> bool:
             for b, two in enumerate(firsts)
             if a < b
         )
-    if isinstance(inner, Sequence) and inner.parts:
+    if isinstance(inner, PatternSequence) and inner.parts:
         runs = [_inside(piece) for piece in inner.parts]
         wide = [run for run in runs if isinstance(run, Repeat) and _is_long(run)]
         rest_empty = all(can_be_empty(run) or run in wide for run in runs)
@@ -80,7 +80,7 @@ def _is_single(node: Node) -> bool:
     return isinstance(inner, Chars) or (isinstance(inner, Repeat) and isinstance(_inside(inner.part), Chars))
 
 
-def _has_touching_runs(node: Sequence) -> bool:
+def _has_touching_runs(node: PatternSequence) -> bool:
     """Two long runs over shared characters with nothing in between that the text must have."""
     pending: CharSet | None = None
     for part in node.parts:
@@ -96,8 +96,8 @@ def _has_touching_runs(node: Sequence) -> bool:
 
 
 def _inside(node: Node) -> Node:
-    while isinstance(node, Group) or (isinstance(node, Sequence) and len(node.parts) == 1):
-        node = node.part if isinstance(node, Group) else node.parts[0]
+    while isinstance(node, PatternGroup) or (isinstance(node, PatternSequence) and len(node.parts) == 1):
+        node = node.part if isinstance(node, PatternGroup) else node.parts[0]
     return node
 
 
@@ -106,7 +106,7 @@ def first(node: Node) -> CharSet:
     match node:
         case Chars():
             return node.chars
-        case Sequence():
+        case PatternSequence():
             result = NOTHING
             for part in node.parts:
                 result |= first(part)
@@ -118,7 +118,7 @@ def first(node: Node) -> CharSet:
             for option in node.options:
                 result |= first(option)
             return result
-        case Repeat() | Group():
+        case Repeat() | PatternGroup():
             return first(node.part)
         case _:
             return NOTHING

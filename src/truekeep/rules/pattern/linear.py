@@ -13,10 +13,12 @@ from collections.abc import Sequence as Row
 from truekeep.rules.pattern.alphabet import bytes_of, to_bytes
 from truekeep.rules.pattern.automaton import Automaton, build
 from truekeep.rules.pattern.charset import LINE_ENDS, WORD, CharSet
-from truekeep.rules.pattern.syntax import Anchor, Look, Node
+from truekeep.rules.pattern.syntax import LookAround, Node, PatternAnchor
 
 _MEMO_LIMIT = 4_096
+"""Sets of states that are remembered; a text can be made to visit ever new ones."""
 _CHAR_LIMIT = 4_096
+"""Characters whose step is remembered; a text can hold more than a million different ones."""
 
 
 class LinearMatcher:
@@ -96,8 +98,8 @@ class LinearMatcher:
         rows = [table.to_bytes(places, "little") for table in holding]
         return [sum(row[place] << bit for bit, row in enumerate(rows)) for place in range(places)]
 
-    def _table(self, assertion: Anchor | Look, text: str) -> bytes:
-        if isinstance(assertion, Anchor):
+    def _table(self, assertion: PatternAnchor | LookAround, text: str) -> bytes:
+        if isinstance(assertion, PatternAnchor):
             return anchor_table(assertion, text)
         found = self._sweep(assertion.part, text, backward=not assertion.behind)
         return bytes(found.translate(_FLIPPED) if assertion.negated else found)
@@ -152,7 +154,7 @@ def _mask(automaton: Automaton, char: str) -> int:
     return mask
 
 
-def anchor_table(anchor: Anchor, text: str) -> bytes:
+def anchor_table(anchor: PatternAnchor, text: str) -> bytes:
     """For every place of ``text``, 1 if ``anchor`` holds there."""
     size = len(text)
     if anchor.kind in ("start", "end"):

@@ -6,10 +6,21 @@ import functools
 from dataclasses import dataclass
 
 from truekeep.rules.pattern.charset import CharSet
-from truekeep.rules.pattern.syntax import Anchor, Chars, Choice, Group, Look, Node, Repeat, Sequence
+from truekeep.rules.pattern.syntax import (
+    Chars,
+    Choice,
+    LookAround,
+    Node,
+    PatternAnchor,
+    PatternGroup,
+    PatternSequence,
+    Repeat,
+)
 
 MAX_STRINGS = 24
+"""Strings of which one must be in a text for a pattern to match; more filter no better."""
 MAX_LENGTH = 24
+"""Longer strings are no rarer."""
 _SPREAD = 4
 _SIGMA = 0x3A3  # str.lower() makes a different letter of it at the end of a word
 
@@ -47,22 +58,22 @@ def _facts(node: Node) -> _Facts:  # noqa: PLR0911  # one return a kind of node
     match node:
         case Chars():
             return _Facts(_letters(node.chars), None)
-        case Group():
+        case PatternGroup():
             return _facts(node.part)
-        case Sequence():
+        case PatternSequence():
             return _sequence(node)
         case Choice():
             return _choice(node)
         case Repeat():
             return _repeat(node)
-        case Look():
+        case LookAround():
             if node.negated:
                 return _EMPTY
             inside = _facts(node.part)
             return _Facts(frozenset({""}), _better(inside.needed, inside.whole))
         case _:
             # Anchors take nothing; of a back-reference nothing is known.
-            return _EMPTY if isinstance(node, Anchor) else _UNKNOWN
+            return _EMPTY if isinstance(node, PatternAnchor) else _UNKNOWN
 
 
 @functools.lru_cache(maxsize=20_000)
@@ -75,7 +86,7 @@ def _letters(chars: CharSet) -> frozenset[str] | None:
     return frozenset(lowered)
 
 
-def _sequence(node: Sequence) -> _Facts:
+def _sequence(node: PatternSequence) -> _Facts:
     run: frozenset[str] = frozenset({""})
     needed: frozenset[str] | None = None
     unbroken = True

@@ -7,29 +7,29 @@ import math
 from truekeep.rules.pattern.automaton import MAX_STATES
 from truekeep.rules.pattern.syntax import (
     INFINITY,
-    Anchor,
     BackReference,
     Chars,
     Choice,
-    Group,
-    Look,
+    LookAround,
     Node,
+    PatternAnchor,
     PatternError,
+    PatternGroup,
+    PatternSequence,
     Repeat,
-    Sequence,
 )
 
 
 def is_empty_everywhere(node: Node) -> bool:
     """Whether the pattern matches the empty text at every place, and so says nothing."""
     match node:
-        case Sequence():
+        case PatternSequence():
             return all(is_empty_everywhere(part) for part in node.parts)
         case Choice():
             return any(is_empty_everywhere(option) for option in node.options)
         case Repeat():
             return node.least == 0 or is_empty_everywhere(node.part)
-        case Group():
+        case PatternGroup():
             return is_empty_everywhere(node.part)
         case _:
             return False
@@ -38,13 +38,13 @@ def is_empty_everywhere(node: Node) -> bool:
 def can_be_empty(node: Node) -> bool:
     """Whether some match takes no characters (an anchor alone, say)."""
     match node:
-        case Sequence():
+        case PatternSequence():
             return all(can_be_empty(part) for part in node.parts)
         case Choice():
             return any(can_be_empty(option) for option in node.options)
         case Repeat():
             return node.least == 0 or can_be_empty(node.part)
-        case Group():
+        case PatternGroup():
             return can_be_empty(node.part)
         case Chars():
             return False
@@ -57,13 +57,13 @@ def needs_beyond_ascii(node: Node) -> bool:
     match node:
         case Chars():
             return bool(node.chars) and node.chars.ranges[0][0] > 127
-        case Sequence():
+        case PatternSequence():
             return any(needs_beyond_ascii(part) for part in node.parts)
         case Choice():
             return all(needs_beyond_ascii(option) for option in node.options)
         case Repeat():
             return node.least > 0 and needs_beyond_ascii(node.part)
-        case Group():
+        case PatternGroup():
             return needs_beyond_ascii(node.part)
         case _:
             return False
@@ -72,13 +72,13 @@ def needs_beyond_ascii(node: Node) -> bool:
 def reach(node: Node) -> float:
     """How many characters decide about one match, look-arounds and word edges included; infinite without a bound."""
     match node:
-        case Sequence():
+        case PatternSequence():
             return sum(map(reach, node.parts))
         case Choice():
             return max(map(reach, node.options), default=0)
         case Repeat():
             return math.inf if node.most == INFINITY else node.most * reach(node.part)
-        case Group() | Look():
+        case PatternGroup() | LookAround():
             return reach(node.part)
         case BackReference():
             return math.inf
@@ -91,16 +91,16 @@ def states(node: Node) -> int:
     match node:
         case Chars():
             return 1
-        case Sequence():
+        case PatternSequence():
             return sum(states(part) for part in node.parts)
         case Choice():
             return sum(states(option) for option in node.options)
         case Repeat():
             copies = max(node.least, 1) if node.most == INFINITY else node.most
             return copies * states(node.part)
-        case Group() | Look():
+        case PatternGroup() | LookAround():
             return states(node.part)
-        case Anchor() | BackReference():
+        case PatternAnchor() | BackReference():
             return 0
 
 

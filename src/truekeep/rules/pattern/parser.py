@@ -12,22 +12,25 @@ from truekeep.rules.pattern.properties import property_set
 from truekeep.rules.pattern.syntax import (
     EMPTY,
     INFINITY,
-    Anchor,
     AnchorKind,
     BackReference,
     Chars,
     Choice,
-    Group,
-    Look,
+    LookAround,
     Node,
+    PatternAnchor,
     PatternError,
+    PatternGroup,
+    PatternSequence,
     Repeat,
-    Sequence,
 )
 
 MAX_LENGTH = 20_000
+"""Far longer than any published pattern; a rule file is somebody else's."""
 MAX_DEPTH = 60
+"""The parser calls itself for each group."""
 MAX_REPEAT = 100_000
+"""Each repetition is a state of its own."""
 _FLAGS = re.compile(r"\(\?([a-z]*)(?:-([a-z]+))?([:)])")
 _BRACES = re.compile(r"\{([0-9]{1,9})(,([0-9]{0,9}))?\}")
 _CONTROL = {"n": "\n", "r": "\r", "t": "\t", "v": "\v", "f": "\f"}
@@ -96,7 +99,7 @@ class _Parser:
             node = self._quantified(self._atom(), began)
             if node is not EMPTY:
                 parts.append(node)
-        return parts[0] if len(parts) == 1 else Sequence(tuple(parts)) if parts else EMPTY
+        return parts[0] if len(parts) == 1 else PatternSequence(tuple(parts)) if parts else EMPTY
 
     def _switches_flags(self) -> bool:
         """``(?i)`` and the like: not JavaScript, but the format allows them and they hold from here on."""
@@ -124,7 +127,7 @@ class _Parser:
         if bounds is None:
             return node
         grouped = self._source[began] == "(" and not self._source.startswith(("(?<=", "(?<!"), began)
-        if not grouped and isinstance(node, Anchor | Look):
+        if not grouped and isinstance(node, PatternAnchor | LookAround):
             raise self._error("nothing to repeat")
         lazy = self._eat("?")
         if self._peek() in ("*", "+", "?") or (self._peek() == "{" and _BRACES.match(self._source, self._at)):
@@ -162,9 +165,9 @@ class _Parser:
             raise self._error("nothing to repeat")
         self._at += 1
         if char == "^":
-            return Anchor("line_start" if self._flags.multiline else "start")
+            return PatternAnchor("line_start" if self._flags.multiline else "start")
         if char == "$":
-            return Anchor("line_end" if self._flags.multiline else "end")
+            return PatternAnchor("line_end" if self._flags.multiline else "end")
         if char == ".":
             return Chars(charset.EVERYTHING if self._flags.dot_all else charset.DOT)
         return _letter(char, self._flags.ignore_case, self._flags.unicode)
@@ -192,7 +195,7 @@ class _Parser:
             ("(?<!", True, True),
         ):
             if self._eat(opener):
-                return Look(self._choice(), behind, negated)
+                return LookAround(self._choice(), behind, negated)
         if self._eat("(?:"):
             return self._choice()
         if flags := _FLAGS.match(self._source, self._at):
@@ -208,18 +211,18 @@ class _Parser:
             self._at += 1
         self._groups += 1
         number = self._groups
-        return Group(self._choice(), number)
+        return PatternGroup(self._choice(), number)
 
     def _escape(self) -> Node:
         following = self._source[self._at + 1 : self._at + 2]
         if following in ("b", "B"):
             self._at += 2
             kind: AnchorKind = "word" if following == "b" else "not_word"
-            return Anchor(kind)
+            return PatternAnchor(kind)
         if following in ("A", "Z") and not self._flags.unicode:
             # Python's spelling of the ends; in JavaScript it would be the letter, which no rule means.
             self._at += 2
-            return Anchor("start" if following == "A" else "end")
+            return PatternAnchor("start" if following == "A" else "end")
         reference = re.compile(r"\\([1-9][0-9]?)|\\k<([A-Za-z_$][\w$]{0,99})>").match(self._source, self._at)
         if reference and (reference.group(2) in self._names or int(reference.group(1) or 99) <= len(self._names)):
             self._at = reference.end()

@@ -19,7 +19,7 @@ class Chars:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class PatternSequence:
     """Parts one after the other; no parts is the empty text."""
 
     parts: tuple[Node, ...]
@@ -43,7 +43,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PatternGroup:
     """A capturing group; it matters only to back-references."""
 
     part: Node
@@ -51,14 +51,14 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class PatternAnchor:
     """A place rather than a character."""
 
     kind: AnchorKind
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookAround:
     """A condition on the text ahead of or behind this place."""
 
     part: Node
@@ -73,8 +73,8 @@ class BackReference:
     group: int
 
 
-Node = Chars | Sequence | Choice | Repeat | Group | Anchor | Look | BackReference
-EMPTY = Sequence(())
+Node = Chars | PatternSequence | Choice | Repeat | PatternGroup | PatternAnchor | LookAround | BackReference
+EMPTY = PatternSequence(())
 
 
 class PatternError(ValueError):
