@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from truekeep.search.card import MAX_SPEAKER_TERMS, Card, describe, passage, spoken_by, values_in
 from truekeep.search.deck import unpack
-from truekeep.search.words import term, terms
+from truekeep.search.terms import term, terms
 
 
 @given(
@@ -37,7 +37,7 @@ def test_a_vector_counts_for_its_own_model_and_size(text: str, model: str, vecto
     deck = unpack([card.to_bytes(), card.to_bytes(model, vector), card.to_bytes(f"{model}2", vector)], model, size)
     assert deck.kept.tolist() == [0, 1, 2]
     assert deck.terms.tolist() == 3 * list(card.terms)
-    assert deck.has_vector.tolist() == [False, len(vector) == size, False]
+    assert deck.vectors.tolist() == [0, len(vector) // size if len(vector) % size == 0 else 0, 0]
 
 
 WORD = st.integers(0, 2**32 - 1)
@@ -74,7 +74,9 @@ def test_any_bytes_are_read_or_left_out_never_a_crash_and_one_by_one_like_all_at
     assert deck.speakers == [card.speaker for _, card, _, _ in read]
     assert deck.lengths.tolist() == [len(card.terms) for _, card, _, _ in read]
     assert deck.terms.tolist() == [term for _, card, _, _ in read for term in card.terms]
-    assert deck.has_vector.tolist() == [name == b"m" and len(vector) == size > 0 for _, _, name, vector in read]
+    assert deck.vectors.tolist() == [
+        len(vector) // size if name == b"m" and size and len(vector) % size == 0 else 0 for _, _, name, vector in read
+    ]
     columns = zip(deck.flags.tolist(), deck.day.tolist(), deck.thread.tolist(), deck.wording.tolist(), strict=True)
     assert list(columns) == [(card.flags, card.day, card.thread, card.wording) for _, card, _, _ in read]
 

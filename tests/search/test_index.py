@@ -75,6 +75,29 @@ def test_the_right_memory_comes_first(facts: Index, question: str, answer: int) 
     assert asked(facts, question)[0].seq == answer
 
 
+FOREIGN = (
+    "Ich habe die Fahrkarten für die Kickers am Schalter gekauft",
+    "Mi hermana está trabajando en el hospital de Bilbao",
+    "Nous avons réservé deux chambres à Lyon pour les réunions",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Wo gibt es eine Fahrkarte?", 0),
+        ("Fahrkarte", 0),
+        ("Who has seats for the Kickers?", 0),
+        ("¿Dónde trabaja ella?", 1),
+        ("Où est la réunion ?", 2),
+    ],
+)
+def test_words_are_found_in_every_inflection_of_their_language_and_in_a_question_of_another(
+    question: str, answer: int
+) -> None:
+    assert asked(built(FOREIGN, vectors=False), question)[0].seq == answer
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -95,7 +118,7 @@ def test_a_related_question_does_not_bring_along_the_rest(facts: Index) -> None:
 
 
 def test_without_the_floor_everything_is_ranked(facts: Index) -> None:
-    assert len(asked(facts, "How deep is the Mariana trench?", k=100, floor=False)) == len(FACTS)
+    assert len(asked(facts, "How deep is the Mariana trench?", k=100, floor=0)) == len(FACTS)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +225,7 @@ def test_a_huge_k_gives_what_there_is(facts: Index) -> None:
     assert len(asked(facts, "dentist", k=10**9)) <= len(FACTS)
 
 
-@pytest.mark.parametrize("bad", [[float("nan")] * 384, [0.1] * 383, [[0.1] * 384], []])
+@pytest.mark.parametrize("bad", [[float("nan")] * 384, [0.1] * 383, [[[0.1] * 384]], []])
 def test_a_vector_that_is_no_vector_is_refused(facts: Index, bad: list[float]) -> None:
     vector: NDArray[np.float32] = np.array(bad, dtype=np.float32)
     with pytest.raises(InvalidRequest):
@@ -285,8 +308,8 @@ def test_following_writes_gives_what_loading_afresh_gives(steps: list[tuple[bool
     query = fresh.understand("Did Eva drink red tea in Brno?", today=TODAY)
     assert query == followed.understand("Did Eva drink red tea in Brno?", today=TODAY)
     asked = np.array([1, 2, 3, 4], dtype=np.float32)
-    assert followed.search(query, 10, floor=False) == fresh.search(query, 10, floor=False)
-    assert followed.search(query, 10, vector=asked, floor=False) == fresh.search(query, 10, vector=asked, floor=False)
+    assert followed.search(query, 10, floor=0) == fresh.search(query, 10, floor=False)
+    assert followed.search(query, 10, vector=asked, floor=0) == fresh.search(query, 10, vector=asked, floor=False)
 
 
 def test_readers_see_whole_states_while_a_writer_writes() -> None:

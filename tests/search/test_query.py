@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truekeep.search.card import describe
 from truekeep.search.dates import nearness, periods
 from truekeep.search.query import MAX_TERMS, understand
-from truekeep.search.words import term, terms
+from truekeep.search.terms import term, terms
+from truekeep.text.analysis import analysed, release
 
 TODAY = date(2026, 3, 18)
 EVA, JAN = term("eva"), term("jan")
@@ -40,28 +43,74 @@ EVA, JAN = term("eva"), term("jan")
 )
 def test_a_date_phrase_means_its_days(text: str, inside: date, outside: date) -> None:
     days = np.array([inside.toordinal(), outside.toordinal(), 0], dtype=np.int32)
-    near, far, undated = nearness(periods(text, TODAY), days)
+    near, far, undated = nearness(periods(analysed(text), TODAY), days)
     assert near == pytest.approx(1)
     assert far < 0.1
     assert undated == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("Was haben wir letzten Mai gemacht?", date(2025, 5, 20), date(2024, 5, 20)),
+        ("Was habe ich am 7. Juli 2021 gekauft?", date(2021, 7, 7), date(2022, 7, 7)),
+        ("Was habe ich vor zwei Wochen gesagt?", date(2026, 3, 4), date(2025, 12, 4)),
+        ("Wo waren wir letzten Sommer?", date(2025, 7, 10), date(2024, 7, 10)),
+        ("Wo warst du gestern?", date(2026, 3, 17), date(2026, 1, 17)),
+        ("Que s'est-il passé en juillet 2023 ?", date(2023, 7, 31), date(2024, 7, 1)),
+        ("¿Qué hice el mes pasado con mi hermana?", date(2026, 2, 14), date(2025, 10, 14)),
+        ("Čo som kúpil 14. mája 2025?", date(2025, 5, 14), date(2025, 9, 14)),
+        ("Čo som robil včera a čo je nové?", date(2026, 3, 17), date(2026, 1, 17)),
+        ("Wat heb ik vorige week gedaan?", date(2026, 3, 12), date(2025, 12, 12)),
+    ],
+)
+def test_a_date_phrase_means_its_days_in_other_languages(text: str, inside: date, outside: date) -> None:
+    days = np.array([inside.toordinal(), outside.toordinal()], dtype=np.int32)
+    near, far = nearness(periods(analysed(text), TODAY), days)
+    assert near == pytest.approx(1)
+    assert far < 0.1
+
+
 @pytest.mark.parametrize("text", ["may I march on?", "How are you?", "room 2023", "a year"])
 def test_no_date_phrase_means_no_days(text: str) -> None:
-    assert nearness(periods(text, TODAY), np.array([TODAY.toordinal()], dtype=np.int32))[0] == 0
+    assert nearness(periods(analysed(text), TODAY), np.array([TODAY.toordinal()], dtype=np.int32))[0] == 0
 
 
 def test_nearness_fades_after_the_day_and_quicker_before_it() -> None:
     day = date(2024, 7, 7).toordinal()
-    before, on, after = nearness(periods("on 7 July 2024", TODAY), np.array([day - 7, day, day + 7], dtype=np.int32))
+    before, on, after = nearness(
+        periods(analysed("on 7 July 2024"), TODAY), np.array([day - 7, day, day + 7], dtype=np.int32)
+    )
     assert on > after > before > 0
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read_for_dates(text: str) -> None:
     days = np.array([1, TODAY.toordinal(), date.max.toordinal()], dtype=np.int32)
-    near = nearness(periods(text, TODAY), days)
+    near = nearness(periods(analysed(text), TODAY), days)
     assert ((near >= 0) & (near <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "asks_when", "asks_how_many"),
+    [
+        ("When do we fly?", True, False),
+        ("How often do I train?", False, True),
+        ("How do I train?", False, False),
+        ("Wann fliegen wir nach Rom?", True, False),
+        ("Wie viele Kinder hat meine Schwester?", False, True),
+        ("Wie heißt meine Schwester?", False, False),
+        ("Kedy máme let do Ríma?", True, False),
+        ("Koľko stojí môj nájom?", False, True),
+        ("Combien coûte mon loyer ?", False, True),
+        ("¿Cuándo es la boda de mi hermana?", True, False),
+    ],
+)
+def test_what_kind_of_answer_is_wanted_is_seen_in_every_language(
+    text: str, asks_when: bool, asks_how_many: bool
+) -> None:
+    query = understand(text, today=TODAY)
+    assert (query.asks_when, query.asks_how_many) == (asks_when, asks_how_many)
 
 
 def test_a_known_speaker_is_taken_out_of_the_question() -> None:
@@ -102,3 +151,19 @@ def test_a_question_without_words_has_no_terms(text: str) -> None:
 
 def test_negation_is_not_searched_for() -> None:
     assert understand("What can I not eat?", today=TODAY).terms == tuple(terms("eat"))
+
+
+@pytest.mark.parametrize(
+    "seed", ["\u337f", "\ufdfa", "a\u0301", "last May ", "14. mája ", "vor zwei Wochen ", "東京", "don't "]
+)
+def test_a_hostile_text_is_described_and_understood_in_proportion_to_its_length(seed: str) -> None:
+    def cost(length: int) -> float:
+        text = (seed * length)[:length]
+        release()
+        began = time.process_time()
+        describe(text)
+        understand(text, today=TODAY)
+        return time.process_time() - began
+
+    cost(100)
+    assert min(cost(8_000) for _ in range(3)) < max(40 * min(cost(800) for _ in range(3)), 0.3)

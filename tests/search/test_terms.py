@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.search.stem import stem
-from truekeep.search.words import terms, wording, words
+from truekeep.search.terms import other_terms, stem, term, terms, wording
+from truekeep.text.words import words
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,53 @@ def test_scripts_without_spaces_are_found_by_their_parts() -> None:
 @given(st.text(max_size=200))
 def test_any_text_has_terms_of_32_bits(text: str) -> None:
     assert all(0 < number < 2**32 for number in terms(text))
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other"),
+    [
+        ("de", "Fahrkarten", "Fahrkarte"),
+        ("de", "Züge", "Zug"),
+        ("fr", "réunions", "réunion"),
+        ("es", "trabajando", "trabajo"),
+        ("it", "lavorando", "lavoro"),
+        ("pt", "reuniões", "reuniõe"),
+        ("nl", "vergaderingen", "vergadering"),
+    ],
+)
+def test_forms_of_one_word_share_a_term_in_their_language(name: str, one: str, other: str) -> None:
+    assert terms(one, name) == terms(other, name) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("de", "wo ist der"), ("sk", "kde je to"), ("fr", "où est la"), ("pl", "gdzie jest")]
+)
+def test_stop_words_are_no_terms_in_their_language(name: str, text: str) -> None:
+    assert terms(text, name) == []
+
+
+def test_a_word_is_known_by_its_term_in_any_language() -> None:
+    assert term("kickers", "de") != term("kickers", "en")
+    assert term("kickers", "de") in other_terms("kickers", "en")
+    assert term("kickers", "en") in other_terms("kickers", "de")
+
+
+def test_the_stems_are_those_that_stored_cards_were_made_with() -> None:
+    """Should this fail after an upgrade of the stemmer, raise the version of the index cards with it."""
+    stems = {
+        "en": {"relational": "relat", "hopping": "hop", "conditional": "condit", "vietnamization": "vietnam"},
+        "de": {"aufeinanderfolgenden": "aufeinanderfolg", "kategorien": "kategori"},
+        "fr": {"continuellement": "continuel", "majestueusement": "majestu"},
+        "es": {"cheques": "chequ", "torneadas": "torn"},
+        "it": {"abbandonata": "abbandon", "pronunciato": "pronunc"},
+        "pt": {"quilometragem": "quilometrag", "boataria": "boat"},
+        "nl": {"lichamelijkheden": "lichamelijk", "vergaderingen": "vergader"},
+    }
+    assert {name: {word: stem(word, name) for word in known} for name, known in stems.items()} == stems
+
+
+def test_characters_that_unfold_to_many_do_not_multiply_the_work() -> None:
+    assert len("".join(words("\ufdfa" * 8_000))) <= 3 * 8_000 + 64
 
 
 @given(st.from_regex(r"[a-z]{1,45}", fullmatch=True))

@@ -21,7 +21,9 @@ REST_SECONDS = 30.0
 _PORTION = 64
 """Texts embedded ahead at a time: enough for batches of like length, few enough to begin with the rest early."""
 _LONGEST_NAME = 500
+"""Bytes of a model's name: it is part of every index card."""
 _LARGEST_DIM = 65_536
+"""Members of a vector; an embedder that says more would fill the memory with one text."""
 _log = logging.getLogger("truekeep.embed")
 
 

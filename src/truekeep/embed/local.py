@@ -23,6 +23,7 @@ from truekeep.embed.vectors import unit_rows
 
 _ONNX_FILES = ("onnx/model.onnx", "model.onnx", "e5-small.onnx")
 _MAX_CONFIG_BYTES = 1_000_000
+"""A model's own files are read before anything is known about them."""
 
 
 def load_e5(directory: Path, *, threads: int = 1) -> OnnxEmbedder:

@@ -23,8 +23,11 @@ from truekeep.embed.vectors import unit_rows
 _BATCH = 64
 _TRIES = 4
 _TIMEOUT_SECONDS = 20.0
+"""A write waits for it, and then goes on by keywords alone."""
 _LONGEST_WAIT_SECONDS = 8.0
+"""Between two attempts; a write waits meanwhile."""
 _MAX_ANSWER_BYTES = 64_000_000
+"""A batch of vectors is far below; more is not read, whoever answers."""
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from truekeep.search.card import Card, describe, passage, spoken_by, values_in
+from truekeep.search.card import Card, describe, is_outdated, passage, renewed, spoken_by, values_in
 from truekeep.search.index import Index
 from truekeep.search.loading import Entry, without_vector
 from truekeep.search.matrix import pack
 from truekeep.search.places import NOWHERE, changed, holds
 from truekeep.search.query import Query
 from truekeep.search.ranking import Hit
+from truekeep.search.windows import windows
 
 __all__ = [
     "NOWHERE",
@@ -20,9 +21,12 @@ __all__ = [
     "changed",
     "describe",
     "holds",
+    "is_outdated",
     "pack",
     "passage",
+    "renewed",
     "spoken_by",
     "values_in",
+    "windows",
     "without_vector",
 ]

@@ -20,13 +20,17 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, Self
 
-from truekeep.search.words import term, word_lists, wording, words
+from truekeep.search.terms import is_read_in_pieces, is_unspaced, labels, pieces, search_words, term, wording
+from truekeep.text.analysis import analysed
+from truekeep.text.words import words
 
-VERSION = 1
+VERSION = 3
+"""Raised when texts come to be cut into other terms; the layout is the same as that of version 1."""
+_READABLE = (1, 2, VERSION)
 HEADER = 10
 _HEADER = struct.Struct(f"<{HEADER}I")
 LAST_DAY = date.max.toordinal()
-IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY = 1, 2, 4
+IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY, SAYS_CHANGE = 1, 2, 4, 8
 _MAX_TERMS = 4_000
 MAX_SPEAKER_TERMS = 3
 _SPEAKER = re.compile(
@@ -95,20 +99,35 @@ class _Parts(NamedTuple):
     end: int
 
     @classmethod
-    def of(cls, blob: bytes) -> Self | None:
+    def of(cls, blob: bytes, versions: tuple[int, ...] = (VERSION,)) -> Self | None:
         if len(blob) % 4 or len(blob) < 4 * HEADER:
             return None
         head, *_, terms, values, name, vector = _HEADER.unpack_from(blob)
         speakers, rest = head & 0xFFFF, values + name + vector
         end = 4 * (HEADER + speakers + terms)
-        fits = head >> 24 == VERSION and speakers <= MAX_SPEAKER_TERMS and end + rest + _filler(rest) == len(blob)
+        fits = head >> 24 in versions and speakers <= MAX_SPEAKER_TERMS and end + rest + _filler(rest) == len(blob)
         return cls(speakers, terms, values, name, vector, end) if fits else None
 
 
 def values_in(blob: bytes | None) -> bytes | None:
-    """The values that were stored with a card; none if it is missing, damaged or of another version."""
-    parts = _Parts.of(blob or b"")
+    """The values that were stored with a card of this version or the one before; none if it is missing or damaged."""
+    parts = _Parts.of(blob or b"", _READABLE)
     return None if blob is None or parts is None else blob[parts.end : parts.end + parts.values]
+
+
+def is_outdated(blob: bytes) -> bool:
+    """Whether a card is sound, but of an earlier version."""
+    return _Parts.of(blob) is None and _Parts.of(blob, _READABLE) is not None
+
+
+def renewed(blob: bytes, card: Card) -> bytes:
+    """An outdated card with other terms; the values and the vector in it are as good as they were."""
+    parts = _Parts.of(blob, _READABLE)
+    if parts is None:
+        return card.to_bytes()
+    name = parts.end + parts.values
+    vector = blob[len(blob) - parts.vector :]
+    return card.to_bytes(blob[name : name + parts.name].decode(), vector, blob[parts.end : name])
 
 
 def describe(text: str, *, speaker: str | None = None, thread: str | None = None, day: date | None = None) -> Card:
@@ -117,17 +136,23 @@ def describe(text: str, *, speaker: str | None = None, thread: str | None = None
     A turn of dialogue without one belongs with that day's other turns; facts jotted down one after the
     other have nothing to do with each other.
     """
-    lists = word_lists()
-    found = words(text)
+    read = analysed(text)
+    spoken, found = read.scan.language.name, read.words
+    special = search_words(spoken)
     said = speaker if speaker is not None else spoken_by(text)
     if thread is None and said is not None:
         thread = f"day {day}"
     name = tuple(number for number in map(term, words(said or "")) if number)
     flags = IS_QUESTION if text.rstrip().endswith(("?", "\uff1f")) else 0
-    flags |= SAYS_WHEN if any(word in lists["time"] or _is_year(word) for word in found) else 0
-    flags |= SAYS_HOW_MANY if any(word in lists["number"] or word.isdigit() for word in found) else 0
+    flags |= SAYS_WHEN if any(word in special.time or _is_year(word) for word in found) else 0
+    flags |= SAYS_HOW_MANY if any(word in special.number or word.isdigit() for word in found) else 0
+    changed = special.change if not is_unspaced(found) else search_words("zh").change
+    flags |= SAYS_CHANGE if not changed.isdisjoint(found) else 0
+    numbers = [number for word in found if (number := term(word, spoken))]
+    if is_read_in_pieces(found, spoken):
+        numbers += [number for word in found for number in pieces(word, spoken)]
     return Card(
-        terms=tuple(number for number in map(term, found) if number)[:_MAX_TERMS],
+        terms=tuple(numbers[:_MAX_TERMS]),
         speaker=name[:MAX_SPEAKER_TERMS],
         thread=_thread_number(thread),
         day=day.toordinal() if day is not None else 0,
@@ -142,7 +167,7 @@ def spoken_by(text: str) -> str | None:
     if match is None:
         return None
     name = match["name"]
-    is_label = any(word in word_lists()["label"] for word in words(name))
+    is_label = not labels().isdisjoint(words(name))
     return None if is_label or not all(part[0].isupper() for part in name.split()) else name
 
 

@@ -1,4 +1,8 @@
-"""Reads date phrases in a question ("last May", "on 7 July", "two weeks ago") and measures how near a day is."""
+"""The days that a question means ("last May", "on 7 July", "vor zwei Wochen"), and how near a day is to them.
+
+Questions in English are read by the phrases of English; those in another language by the dates that the text room
+found in them, and by months and seasons beside a word for last or next.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,18 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from truekeep.text.tokens import Kind
+
+if TYPE_CHECKING:
+    from truekeep.text.analysis import Analysis
+    from truekeep.text.salient import ValueScan
+    from truekeep.text.tokens import Salient
 
 _MONTH_NAMES = "january|february|march|april|may|june|july|august|september|october|november|december"
 _MONTHS = _MONTH_NAMES.split("|")
@@ -22,6 +35,13 @@ _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _WHICH = r"(?P<which>last|this|next)"
 
+_CALENDAR = re.compile(r"(?P<year>\d{4})?(?:-{1,2}(?P<month>\d\d))?(?:-(?P<day>\d\d))?")
+_SHIFT = re.compile(r"(?P<count>[+-]\d{1,5})(?P<unit>[dwmy])")
+_ENGLISH = "en"
+_CUES = frozenset(
+    {*_MONTHS, *_SEASONS, "ago", "last", "past", "this", "next", "yesterday", "today", "tonight", "tomorrow"}
+)
+_MOST = 8
 FADE_DAYS = 14.0
 """People tell of something for a while after it happened; nearness falls to a third in that time."""
 
@@ -44,17 +64,85 @@ class Period:
         return [(first.toordinal(), first.toordinal() + length) for first in starts]
 
 
-def periods(text: str, today: date) -> tuple[Period, ...]:
+def periods(read: Analysis, today: date) -> tuple[Period, ...]:
     """The periods that a question names, at most eight."""
+    if read.language.name == _ENGLISH:
+        # Most questions name no day, which their words tell at a glance.
+        says_when = not _CUES.isdisjoint(read.words) or any(word[0].isdigit() for word in read.words)
+        return _english(read.text, today) if says_when else ()
+    named = (period for value in read.values if value.kind is Kind.DATE for period in _meant(value, today))
+    return tuple(islice(chain(named, _beside(read.scan, today)), _MOST))
+
+
+def _meant(value: Salient, today: date) -> Iterator[Period]:
+    """The periods that a date in its canonical form stands for; of one whose order is unknown, both."""
+    for form in value.also or (value.value,):
+        period = _period(form, today)
+        if period is not None:
+            yield period
+
+
+def _period(form: str, today: date) -> Period | None:
+    if match := _CALENDAR.fullmatch(form):
+        return _on_calendar(match)
+    if match := _SHIFT.fullmatch(form):
+        return _shifted(int(match["count"]), match["unit"], today)
+    if form[:1] in ("l", "n") and form[1:].isdigit():
+        back = (today.weekday() - int(form[1:])) % 7 or 7
+        return _around(today, -back if form[0] == "l" else 7 - back, spread=0)
+    return None
+
+
+def _on_calendar(match: re.Match[str]) -> Period | None:
+    """A day, a month or a year; without a year it recurs."""
+    year, month, day = (int(match[name]) if match[name] else None for name in ("year", "month", "day"))
+    if day is not None:
+        exact = _safe_date(year or 2000, month or 0, day)
+        return None if exact is None else Period(exact, exact, recurs=year is None)
+    if month is not None:
+        return _months(year or 2001, month, month, recurs=year is None) if 1 <= month <= 12 else None
+    return Period(date(year, 1, 1), date(year, 12, 31)) if year else None
+
+
+def _shifted(count: int, unit: str, today: date) -> Period | None:
+    """So many days, weeks, months or years from today, as roughly as it was said."""
+    if unit == "d":
+        return _around(today, count, spread=3 if count and count % 7 == 0 else 0)
+    if unit == "w":
+        return _around(today, 7 * count - today.weekday() + 3, spread=3)
+    if unit == "y":
+        year = today.year + count
+        return Period(date(year, 1, 1), date(year, 12, 31)) if 1 <= year <= 9998 else None
+    place = today.year * 12 + today.month - 1 + count
+    return _months(place // 12, place % 12 + 1, place % 12 + 1, recurs=False) if 12 <= place < 119_976 else None
+
+
+def _beside(scan: ValueScan, today: date) -> Iterator[Period]:
+    """Months and seasons with a word for last or next beside them, and seasons as such."""
+    tables, lower = scan.language, scan.lower
+    for place, word in enumerate(lower):
+        months, seasons = tables.months.get(word, 0), tables.seasons.get(word, 0)
+        if not months and not seasons:
+            continue
+        near = {*lower[max(0, place - 1) : place], *lower[place + 1 : place + 2]}
+        which = "last" if near & tables.last else "next" if near & tables.next else None
+        if which or seasons:
+            first = months or seasons
+            year = _year_of(which, first, today)
+            last = first if months else (first + 1) % 12 + 1
+            yield _months(year or 2001, first, last, recurs=year is None)
+
+
+def _english(text: str, today: date) -> tuple[Period, ...]:
     found: list[Period] = []
     rest = text
     for pattern, read in _READERS:
-        for match in list(pattern.finditer(rest))[:8]:
+        for match in list(pattern.finditer(rest))[:_MOST]:
             period = read(match, today)
             if period is not None:
                 found.append(period)
                 rest = rest[: match.start()] + " " * (match.end() - match.start()) + rest[match.end() :]
-    return tuple(found[:8])
+    return tuple(found[:_MOST])
 
 
 def nearness(wanted: Sequence[Period], days: NDArray[np.int32]) -> NDArray[np.float32]:

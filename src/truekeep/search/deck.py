@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truekeep.search.card import HEADER, LAST_DAY, MAX_SPEAKER_TERMS, VERSION
+from truekeep.search.places import spread
+from truekeep.search.windows import MOST_WINDOWS
 
 _TERMS, _VALUES, _NAME, _VECTOR = 6, 7, 8, 9
 
@@ -25,8 +27,8 @@ class Deck:
     speakers: list[tuple[int, ...]]
     lengths: NDArray[np.int64]
     terms: NDArray[np.uint32]
-    has_vector: NDArray[np.bool_]
-    """Whether the card ends with a vector of the model that was asked for."""
+    vectors: NDArray[np.int64]
+    """With how many vectors of the model that was asked for the card ends: one for each window of the text."""
 
 
 def unpack(cards: Sequence[bytes], model: str = "", size: int = 0) -> Deck:
@@ -58,8 +60,8 @@ def unpack(cards: Sequence[bytes], model: str = "", size: int = 0) -> Deck:
         wording=_long(flat, starts + 4),
         speakers=_speakers(flat, starts + HEADER, names),
         lengths=lengths,
-        terms=flat[_spread(starts + HEADER + names, lengths)].astype(np.uint32),
-        has_vector=_made_by(model.encode(), size, flat, starts, ends),
+        terms=flat[spread(starts + HEADER + names, lengths)].astype(np.uint32),
+        vectors=_made_by(model.encode(), size, flat, starts, ends),
     )
 
 
@@ -71,22 +73,23 @@ def joined(decks: Sequence[Deck]) -> Deck:
         return unpack([])
     columns = {
         name: np.concatenate([getattr(deck, name) for deck in decks])
-        for name in ("kept", "flags", "day", "thread", "wording", "lengths", "terms", "has_vector")
+        for name in ("kept", "flags", "day", "thread", "wording", "lengths", "terms", "vectors")
     }
     return Deck(**columns, speakers=[speaker for deck in decks for speaker in deck.speakers])
 
 
 def _made_by(
     model: bytes, size: int, flat: NDArray[np.uint32], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Which cards have a vector of that size by that model."""
-    found: NDArray[np.bool_] = (flat[starts + _NAME] == len(model)) & (flat[starts + _VECTOR] == size) & (size > 0)
+) -> NDArray[np.int64]:
+    """How many vectors of that size by that model each card has."""
+    counts, rest = np.divmod(flat[starts + _VECTOR].astype(np.int64), max(size, 1))
+    found = (flat[starts + _NAME] == len(model)) & (rest == 0) & (counts <= MOST_WINDOWS) & (size > 0) & (counts > 0)
     places = np.flatnonzero(found)
     if places.size:
         firsts = (4 * (starts + ends) + flat[starts + _VALUES])[places]
         names = flat.view(np.uint8)[firsts[:, None] + np.arange(len(model))]
         found[places] = (names == np.frombuffer(model, dtype=np.uint8)).all(axis=1)
-    return found
+    return np.where(found, counts, 0)
 
 
 def _long(flat: NDArray[np.uint32], places: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -99,11 +102,3 @@ def _speakers(flat: NDArray[np.uint32], starts: NDArray[np.int64], counts: NDArr
         first = int(starts[place])
         speakers[place] = tuple(flat[first : first + int(counts[place])].tolist())
     return speakers
-
-
-def _spread(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All positions of the runs that begin at ``starts``, one run after the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    positions: NDArray[np.int64] = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
-    return positions

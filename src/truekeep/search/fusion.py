@@ -1,10 +1,11 @@
 """Puts the signals of a search together with weights that were learned, not guessed.
 
-``data/search/fusion.toml`` holds them; ``scripts/train_fusion.py`` writes it and says how they were found.
+``data/search/fusion.toml`` holds them; ``docs/recall.md`` says how they were found.
 """
 
 from __future__ import annotations
 
+import base64
 import math
 import tomllib
 from collections.abc import Mapping
@@ -18,10 +19,10 @@ from numpy.typing import NDArray
 
 Signals = dict[str, NDArray[np.float32]]
 
-WORD_SIGNALS = ("words", "words_before", "words_after", "words_around")
-MEANING_SIGNALS = ("meaning", "meaning_before", "meaning_after")
-CONTEXT_SIGNALS = ("speaker", "name", "date", "says_when", "says_how_many", "question", "length")
-OWN_SIGNALS = ("words", "meaning")
+WORD_SIGNALS = ("words", "pieces", "words_before", "words_after", "words_around")
+MEANING_SIGNALS = ("meaning", "whole", "meaning_before", "meaning_after")
+CONTEXT_SIGNALS = ("speaker", "name", "date", "says_when", "says_how_many", "question")
+OWN_SIGNALS = ("words", "pieces", "meaning", "whole")
 SIGNALS = WORD_SIGNALS + MEANING_SIGNALS + CONTEXT_SIGNALS
 
 
@@ -45,6 +46,10 @@ class Weights:
         """The part of the sum that is about the question itself: not who, when, how long, or next to what."""
         return _weighted(self.weights, signals, OWN_SIGNALS)
 
+    def closeness(self, total: float) -> float:
+        """The sum as a similarity: what each of the memory's own signals would have to be for it."""
+        return total / sum(weight for name, weight in self.weights.items() if name in OWN_SIGNALS)
+
     def relevance(self, total: float) -> float:
         """The sum on a scale from 0 to 1, the same order."""
         return 1.0 / (1.0 + math.exp(min(max((self.middle - total) / 2.0, -40.0), 40.0)))
@@ -58,9 +63,33 @@ class Scale:
     spread: float
 
 
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """What was measured of a model; nothing of one that nobody measured."""
+
+    scale: Scale | None = None
+    languages: frozenset[str] = frozenset()
+    """Those it reads, where it does not read every language."""
+    usual_question: NDArray[np.float32] | None = None
+
+    def centred(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """A question's vector without some of what all questions share: what is left says more of what it is about."""
+        if self.usual_question is None or vector.shape != self.usual_question.shape:
+            return vector
+        rest: NDArray[np.float32] = vector - np.float32(_SHARED) * self.usual_question
+        length = float(np.linalg.norm(rest))
+        return (rest / length).astype(np.float32) if length > 0 else vector
+
+
+_SHARED = 0.25
+"""How much of the usual question is taken off: all of it helps with short facts and harms with long talk."""
+
+
 @cache
 def learned(name: str) -> Weights:
-    """The weights called ``hybrid`` (words and meaning) or ``keywords`` (no vectors)."""
+    """The weights for questions about the ``owner``'s own words, in a ``foreign`` language, about somebody's turns of a
+    ``dialogue``, or by ``keywords`` where there are no vectors.
+    """
     table = _file()[name]
     return Weights(
         weights=dict(table["weights"]),
@@ -70,10 +99,14 @@ def learned(name: str) -> Weights:
     )
 
 
-def model_scale(model_id: str | None) -> Scale | None:
-    """The measured scale of a model's cosines, or None for a model that was not measured."""
+def measurements(model_id: str | None) -> Measurements:
+    """What was measured of a model."""
     table = _file()["models"].get(model_id)
-    return None if table is None else Scale(float(table["centre"]), float(table["spread"]))
+    if table is None:
+        return Measurements()
+    usual = np.frombuffer(base64.b64decode(table["usual_question"]), dtype="<f2").astype(np.float32)
+    scale = Scale(float(table["centre"]), float(table["spread"]))
+    return Measurements(scale, frozenset(table["languages"]), usual)
 
 
 @cache

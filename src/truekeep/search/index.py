@@ -7,7 +7,7 @@ immutable state and puts it in place of the old one in a single step.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, islice
@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 
 from truekeep.errors import InvalidRequest
 from truekeep.search.card import Card
-from truekeep.search.fusion import Signals, learned, model_scale
+from truekeep.search.fusion import SIGNALS, Signals, learned, measurements
 from truekeep.search.loading import Entry, read
 from truekeep.search.matrix import Matrix, finite, pack
 from truekeep.search.postings import Postings
 from truekeep.search.query import Query, understand
 from truekeep.search.ranking import Hit, Ranking
 from truekeep.search.rows import MAX_SEQ, Rows
-from truekeep.search.signals import Floats, View, measure
+from truekeep.search.signals import Floats, Measured, SignalView, measure
+from truekeep.search.windows import MOST_WINDOWS
 
 _CLEAR_SHARE = 4
 _CLEAR_AT_LEAST = 1_000
+_VAGUE = 2.0
+"""How much more is asked for where a question has no word that tells one memory from another."""
 _FEW = 8
 """Up to so many memories are taken in quicker one by one."""
 
@@ -47,7 +50,7 @@ class Index:
             raise InvalidRequest("An index with vectors needs both model_id and dim.", code="invalid_vector")
         self.model_id = model_id
         self.dim = dim
-        self._scale = model_scale(model_id)
+        self._model = measurements(model_id)
         self._writing = threading.Lock()
         nothing = np.zeros(0, dtype=np.int32)
         matrix = None if dim is None else Matrix.empty(dim)
@@ -66,8 +69,8 @@ class Index:
             return [seq for seq, card in first if not self._take_in_one(seq, card)]
 
     def add(self, seq: int, card: Card, vector: Floats | None = None) -> None:
-        """Take in one memory, in place of the one that had this ``seq``."""
-        packed = b"" if vector is None else pack(self._checked(vector))
+        """Take in one memory, in place of the one that had this ``seq``; ``vector`` may have a row for each window."""
+        packed = b"" if vector is None else pack(self._checked(vector, windows=True))
         with self._writing:
             self._take_in_one(seq, card.to_bytes(self.model_id or "", packed))
 
@@ -88,39 +91,58 @@ class Index:
         vector: Floats | None = None,
         allow: NDArray[np.int64] | None = None,
         prefer: NDArray[np.int64] | None = None,
-        floor: bool = True,
+        floor: float = 1.0,
         explain: bool = False,
     ) -> list[Hit]:
         """The best ``k`` memories, best first; none if nothing is related.
 
         ``allow`` are the places that may be seen at all; nothing outside it has any effect on the answer.
-        Of duplicates one in ``prefer`` is shown, else the best. ``floor=False`` gives unrelated memories, too.
+        Of duplicates one in ``prefer`` is shown, else the best. ``floor`` times the calibrated
+        one is what a memory has to reach; with none unrelated memories are given, too.
         """
         view = self._view(allow)
         if k <= 0 or not len(view.chosen):
             return []
         checked = None if vector is None or self.dim is None else self._checked(vector)
-        measured = measure(view, query, checked, self._scale)
-        ranking = Ranking(measured, learned("hybrid" if measured.vector is not None else "keywords"))
-        return ranking.hits(k, prefer=prefer, floor=floor, explain=explain)
+        kind = self._kind(query, has_vectors=checked is not None)
+        weights = learned(kind)
+        ranking = Ranking(self._measured(view, query, checked, weights.weights), weights, kind == "owner")
+        return ranking.hits(
+            k, prefer=prefer, floor=floor if query.terms or query.pieces else _VAGUE * floor, explain=explain
+        )
 
     def signals(
         self, query: Query, *, vector: Floats | None = None, allow: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], Signals]:
         """The places in sight and every signal measured for them: what the weights are learned from."""
         view = self._view(allow)
-        return view.rows.column("seq")[view.chosen], measure(view, query, vector, self._scale).signals
+        return view.rows.column("seq")[view.chosen], self._measured(view, query, vector, SIGNALS).signals
 
-    def _view(self, allow: NDArray[np.int64] | None) -> View:
+    def _measured(self, view: SignalView, query: Query, vector: Floats | None, wanted: Collection[str]) -> Measured:
+        centred = None if vector is None else self._model.centred(vector)
+        return measure(view, query, centred, self._model.scale, wanted)
+
+    def _kind(self, query: Query, *, has_vectors: bool) -> str:
+        """Which weights fit the question."""
+        if not has_vectors:
+            return "keywords"
+        if query.names:
+            return "dialogue"
+        is_read = not self._model.languages or query.language in self._model.languages
+        return "owner" if is_read or not query.pieces else "foreign"
+
+    def _view(self, allow: NDArray[np.int64] | None) -> SignalView:
         state = self._state
         chosen = state.rows.visible(allow)
         counts = np.bincount(state.rows.column("speaker")[chosen])
-        return View(state.rows, state.postings, state.matrix, chosen, state.rows.roster.names(counts))
+        return SignalView(state.rows, state.postings, state.matrix, chosen, state.rows.roster.names(counts))
 
-    def _checked(self, vector: Floats) -> Floats:
+    def _checked(self, vector: Floats, *, windows: bool = False) -> Floats:
         if self.dim is None:
             raise InvalidRequest("This index holds no vectors.", code="invalid_vector")
-        return finite(np.asarray(vector), (self.dim,))
+        rows = np.asarray(vector)
+        several = windows and rows.ndim == 2 and 1 <= len(rows) <= MOST_WINDOWS
+        return finite(rows, (len(rows), self.dim) if several else (self.dim,))
 
     def _take_in(self, entries: Iterable[Entry]) -> list[int]:
         state = self._state
@@ -129,7 +151,7 @@ class Index:
         if len(set(seqs)) != count:
             raise InvalidRequest("The same place twice in one batch.")
         numbers = np.repeat(np.arange(state.rows.size, state.rows.size + count, dtype=np.int32), batch.deck.lengths)
-        rows = state.rows.without(seqs).extended(seqs, batch.deck, batch.has_vector)
+        rows = state.rows.without(seqs).extended(seqs, batch.deck, batch.has_vector, batch.windows)
         self._state = _cleared(_State(rows, state.postings.extended(batch.deck.terms, numbers), batch.matrix))
         return batch.unread
 
@@ -140,12 +162,12 @@ class Index:
         if read is None:
             return False
         card, made_by, packed = read
-        matrix, has_vector = state.matrix, False
+        matrix, windows, has_vector = state.matrix, 1, False
         if matrix is not None:
-            matrix, has_vector = matrix.appended(packed if made_by == (self.model_id or "").encode() else b"")
+            matrix, windows, has_vector = matrix.appended(packed if made_by == (self.model_id or "").encode() else b"")
         terms = np.array(card.terms, dtype=np.uint32)
         numbers = np.full(terms.size, state.rows.size, dtype=np.int32)
-        rows = state.rows.without([seq]).appended(seq, card, has_vector=has_vector)
+        rows = state.rows.without([seq]).appended(seq, card, has_vector=has_vector, windows=windows)
         self._state = _cleared(_State(rows, state.postings.extended(terms, numbers), matrix))
         return True
 
@@ -164,5 +186,5 @@ def _cleared(state: _State) -> _State:
     kept = np.sort(state.rows.order)
     matrix = None
     if state.matrix is not None:
-        matrix = Matrix.empty(state.matrix.dim).extended(state.matrix.rows(kept))
+        matrix = Matrix.empty(state.matrix.dim).extended(state.matrix.rows(state.rows.windows_of(kept)))
     return _State(state.rows.kept(kept), state.postings.kept(kept, state.rows.size), matrix)

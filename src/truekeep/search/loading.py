@@ -26,6 +26,8 @@ class Batch:
     deck: Deck
     matrix: Matrix | None
     has_vector: NDArray[np.bool_]
+    windows: NDArray[np.int64]
+    """How many rows of the matrix each has: one for each window of its text, an empty one if it has no vector."""
     unread: list[int]
 
 
@@ -34,18 +36,19 @@ def read(entries: Iterable[Entry], matrix: Matrix | None, model: str) -> Batch:
     seqs: list[int] = []
     unread: list[int] = []
     decks: list[Deck] = []
-    sound: list[NDArray[np.bool_]] = []
+    sound: list[NDArray[np.bool_]] = [np.zeros(0, dtype=np.bool_)]
+    windows: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     for places, cards in _parts(entries):
         deck = unpack(cards, model, packed_size(matrix.dim) if matrix else 0)
         kept = deck.kept.tolist()
-        matrix, usable = _with_vectors(matrix, [cards[place] for place in kept], deck.has_vector)
+        matrix, usable = _with_vectors(matrix, [cards[place] for place in kept], deck.vectors)
         decks.append(deck)
+        windows.append(np.maximum(deck.vectors, 1))
         sound.append(usable)
         seqs += [places[place] for place in kept]
         if len(kept) < len(places):
             unread += [places[place] for place in sorted(set(range(len(places))).difference(kept))]
-    has_vector = sound[0] if len(sound) == 1 else np.concatenate(sound or [np.zeros(0, dtype=np.bool_)])
-    return Batch(seqs, joined(decks), matrix, has_vector, unread)
+    return Batch(seqs, joined(decks), matrix, np.concatenate(sound), np.concatenate(windows), unread)
 
 
 def without_vector(entries: Iterable[Entry], model: str, dim: int) -> list[int]:
@@ -53,7 +56,7 @@ def without_vector(entries: Iterable[Entry], model: str, dim: int) -> list[int]:
     missing: list[int] = []
     for places, cards in _parts(entries):
         deck = unpack(cards, model, packed_size(dim))
-        usable = set(deck.kept[deck.has_vector].tolist())
+        usable = set(deck.kept[deck.vectors > 0].tolist())
         missing += [seq for place, seq in enumerate(places) if place not in usable]
     return missing
 
@@ -65,13 +68,15 @@ def _parts(entries: Iterable[Entry]) -> Iterator[tuple[list[int], list[bytes]]]:
 
 
 def _with_vectors(
-    matrix: Matrix | None, cards: Sequence[bytes], present: NDArray[np.bool_]
+    matrix: Matrix | None, cards: Sequence[bytes], counts: NDArray[np.int64]
 ) -> tuple[Matrix | None, NDArray[np.bool_]]:
-    """The matrix with a row for each card, and which of them have a vector that can be used."""
-    if matrix is None:
-        return None, present
+    """The matrix with the rows of each card, and which of the cards have vectors that can be used."""
+    present = counts > 0
+    if matrix is None or not cards:
+        return matrix, present
     size = packed_size(matrix.dim)
     blank = bytes(size)
-    vectors = [card[-size:] if there else blank for card, there in zip(cards, present.tolist(), strict=True)]
+    vectors = [card[-size * count :] if count else blank for card, count in zip(cards, counts.tolist(), strict=True)]
     rows, sound = unpacked(vectors, matrix.dim)
-    return matrix.extended(rows), sound & present
+    firsts = np.cumsum(np.maximum(counts, 1)) - np.maximum(counts, 1)
+    return matrix.extended(rows), np.logical_and.reduceat(sound, firsts) & present

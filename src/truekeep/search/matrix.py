@@ -100,8 +100,19 @@ class Matrix:
             place, done = place + step, done + step
         return type(self)(self.dim, place, slabs)
 
-    def appended(self, packed: bytes) -> tuple[Self, bool]:
-        """The view that has one packed vector as well, and whether it is sound; anything else counts as missing."""
+    def appended(self, packed: bytes) -> tuple[Self, int, bool]:
+        """The view that has some packed vectors as well, how many, and whether they are sound, else they are missing.
+
+        There is always one at least, if only an empty one.
+        """
+        size, grown, is_sound = packed_size(self.dim), self, True
+        starts = range(0, len(packed), size) if packed and len(packed) % size == 0 else range(1)
+        for start in starts:
+            grown, is_next_sound = grown._with_one(packed[start : start + size])
+            is_sound = is_sound and is_next_sound
+        return grown, len(starts), is_sound
+
+    def _with_one(self, packed: bytes) -> tuple[Self, bool]:
         number, offset = divmod(self.size, _SLAB)
         slabs = self.slabs if number < len(self.slabs) else (*self.slabs, Slab.empty(self.dim))
         slab, grown = slabs[number], type(self)(self.dim, self.size + 1, slabs)
@@ -154,10 +165,12 @@ def finite(vector: Floats, shape: tuple[int, ...]) -> Floats:
     return vector.astype(np.float32, copy=False)
 
 
-def pack(vector: Floats) -> bytes:
-    """The BLOB of one vector: the scale, then the upper, then the lower bytes."""
-    row = Slab.of(finite(vector, (vector.size,))[None, :])
-    return row.scales.astype("<f4").tobytes() + row.upper.tobytes() + row.lower.tobytes()
+def pack(vectors: Floats) -> bytes:
+    """The BLOB of one vector, or of several as rows: of each the scale, then the upper, then the lower bytes."""
+    rows = np.atleast_2d(vectors)
+    slab = Slab.of(finite(rows, rows.shape))
+    scales = slab.scales.astype("<f4")[:, None].view(np.int8)
+    return np.concatenate((scales, slab.upper, slab.lower), axis=1).tobytes()
 
 
 def packed_size(dim: int) -> int:

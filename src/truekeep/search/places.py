@@ -24,6 +24,14 @@ def changed(places: Places, looked_at: Sequence[int], present: Sequence[int]) ->
     return np.insert(kept, np.searchsorted(kept, fresh), fresh) if fresh.size else kept
 
 
+def spread(starts: Places, lengths: Places) -> Places:
+    """All positions of the runs that begin at ``starts``, one run after the other."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    positions: Places = np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return positions
+
+
 def holds(places: Places, place: int) -> bool:
     """Whether the place is among the sorted ones."""
     at = int(np.searchsorted(places, place))

@@ -7,8 +7,9 @@ merged, so a write costs next to nothing and no query ever waits for a rebuild o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Self, TypeVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 _MERGE_AT_LEAST = 20_000
 _MERGE_SHARE = 8
+_LEAST_BITS, _ROOM = 16, 4
+"""At least as many times more places than terms, so that nearly every term that stands nowhere is known at a glance."""
 
 Rows = NDArray[np.int32]
 Counts = NDArray[np.float32]
@@ -33,6 +36,8 @@ class Postings:
     tail_terms: NDArray[np.uint32]
     tail_rows: Rows
     tail: int
+    met: NDArray[np.bool_]
+    """By the last bits of a term, whether any row ever had one that ends so."""
 
     @classmethod
     def build(cls, terms: NDArray[np.uint32], rows: Rows) -> Self:
@@ -43,6 +48,8 @@ class Postings:
         pairs = keys[firsts]
         found = (pairs >> np.uint64(32)).astype(np.uint32)
         starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1]))) if found.size else firsts
+        met = np.zeros(1 << max(_LEAST_BITS, (_ROOM * starts.size).bit_length()), dtype=np.bool_)
+        met[found & np.uint32(met.size - 1)] = True
         return cls(
             vocabulary=found[starts],
             offsets=np.append(starts, found.size),
@@ -51,6 +58,7 @@ class Postings:
             tail_terms=np.empty(1024, dtype=np.uint32),
             tail_rows=np.empty(1024, dtype=np.int32),
             tail=0,
+            met=met,
         )
 
     def extended(self, terms: NDArray[np.uint32], rows: Rows) -> Self:
@@ -64,7 +72,8 @@ class Postings:
             tail_rows = _grown(tail_rows, size)
         tail_terms[self.tail : size] = terms
         tail_rows[self.tail : size] = rows
-        return type(self)(self.vocabulary, self.offsets, self.rows, self.counts, tail_terms, tail_rows, size)
+        self.met[terms & np.uint32(self.met.size - 1)] = True
+        return replace(self, tail_terms=tail_terms, tail_rows=tail_rows, tail=size)
 
     def lists(self, term: int) -> Iterator[tuple[Rows, Counts]]:
         """The rows with that term and how often each has it; no row comes twice."""
@@ -77,6 +86,11 @@ class Postings:
             # A row's terms were added together, so equal numbers stand next to each other.
             firsts = np.flatnonzero(np.concatenate(([True], recent[1:] != recent[:-1])))
             yield recent[firsts], np.diff(np.append(firsts, recent.size)).astype(np.float32)
+
+    def likely(self, terms: Sequence[int]) -> set[int]:
+        """Those of many terms that rows may have: most of them stand nowhere, which the last bits of a term tell."""
+        wanted = np.array(terms, dtype=np.uint32)
+        return set(wanted[self.met[wanted & np.uint32(self.met.size - 1)]].tolist())
 
     def kept(self, rows: NDArray[np.int64], size: int) -> Self:
         """The view in which only these of ``size`` rows are left, numbered anew in their order."""
@@ -127,16 +141,26 @@ class Bm25:
         shares += np.float32(self.k1 * (1 - self.b))
         return shares
 
-    def coverage(self, postings: Postings, terms: Sequence[int], among: Collection) -> NDArray[np.float32]:
+    def coverage(
+        self,
+        postings: Postings,
+        terms: Sequence[int],
+        among: Collection,
+        also: Mapping[int, Sequence[int]] = MappingProxyType({}),
+    ) -> NDArray[np.float32]:
         """For each row how much of the query's weight its words cover, from 0 to nearly 1.
 
         A word that no visible row has still counts in the total, so a question about
-        something else altogether covers little and can be turned away.
+        something else altogether covers little and can be turned away. ``also`` are terms that stand for the same
+        word.
         """
         scores = np.zeros(among.penalty.size, dtype=np.float32)
+        others = postings.likely([one for number in terms for one in also.get(number, ())])
         total = 0.0
         for number in terms:
             found = list(postings.lists(number))
+            if others:
+                found += [pair for one in others.intersection(also.get(number, ())) for pair in postings.lists(one)]
             weight = self._rarity(found, among)
             total += weight
             for rows, counts in found:

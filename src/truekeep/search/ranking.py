@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truekeep.search.card import SAYS_CHANGE
 from truekeep.search.fusion import SIGNALS, Signals, Weights
-from truekeep.search.signals import Floats, Measured, View
+
+if TYPE_CHECKING:
+    from truekeep.search.signals import Floats, Measured, SignalView
 
 Places = NDArray[np.int64]
 _SPARE = 64
@@ -27,6 +31,13 @@ class Hit:
     """Places of other memories that say the same in the same words."""
     explain: Mapping[str, float] = field(default_factory=dict)
     """What each signal added to the sum behind the score, largest first; only if asked for."""
+    closeness: float = field(default=0.0, compare=False)
+    """How near it is to the question, on the scale of a cosine."""
+    window: int = field(default=0, compare=False)
+    """Which of its windows is nearest."""
+    part: Floats | None = field(default=None, compare=False, repr=False)
+    """The vector of that window."""
+    announces_change: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +46,11 @@ class Ranking:
 
     measured: Measured
     weights: Weights
+    compares: bool = False
+    """Whether hits carry the vectors of their nearest windows, to be compared with each other."""
 
     @property
-    def view(self) -> View:
+    def view(self) -> SignalView:
         """The rows in sight."""
         return self.measured.view
 
@@ -46,10 +59,10 @@ class Ranking:
         """The signals of the rows in sight."""
         return self.measured.signals
 
-    def hits(self, k: int, *, prefer: NDArray[np.int64] | None, floor: bool, explain: bool) -> list[Hit]:
+    def hits(self, k: int, *, prefer: NDArray[np.int64] | None, floor: float, explain: bool) -> list[Hit]:
         """The best ``k``, best first."""
         totals = self.weights.total(self.signals)
-        places = self._related(totals) if floor else np.arange(len(totals))
+        places = self._related(totals, floor) if floor else np.arange(len(totals))
         window = k + _SPARE
         while True:
             ranked, sums = self._sorted(totals, _largest(totals, places, window))
@@ -60,10 +73,10 @@ class Ranking:
             window *= _WIDEN
         return [self._hit(group, sums, prefer, explain) for group in groups[:k]]
 
-    def _related(self, totals: Floats) -> Places:
-        if self.weights.evidence(self.signals).max() < self.weights.gate:
+    def _related(self, totals: Floats, floor: float) -> Places:
+        if self.weights.evidence(self.signals).max() < floor * self.weights.gate:
             return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(totals >= self.weights.floor)
+        return np.flatnonzero(totals >= floor * self.weights.floor)
 
     def _sorted(self, totals: Floats, places: Places) -> tuple[Places, dict[int, float]]:
         sums = totals[places]
@@ -89,7 +102,17 @@ class Ranking:
         seqs = places.tolist()
         others = (*seqs[:shown], *seqs[shown + 1 :])
         score = self.weights.relevance(sums[group[0]])
-        return Hit(seqs[shown], score, others, self._explained(group[shown]) if explain else {})
+        window, part = self.measured.nearest(group[shown])
+        return Hit(
+            seqs[shown],
+            score,
+            others,
+            self._explained(group[shown]) if explain else {},
+            self.weights.closeness(sums[group[0]]),
+            window,
+            part if self.compares else None,
+            bool(self.view.rows.column("flags")[self.view.chosen[group[shown]]] & SAYS_CHANGE),
+        )
 
     def _explained(self, place: int) -> dict[str, float]:
         known = [name for name in SIGNALS if name in self.signals]

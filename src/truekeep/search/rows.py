@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.search.card import Card
-from truekeep.search.deck import Deck
+from truekeep.search.places import spread
+
+if TYPE_CHECKING:
+    from truekeep.search.card import Card
+    from truekeep.search.deck import Deck
 
 _COLUMNS = np.dtype(
     [
@@ -20,6 +23,8 @@ _COLUMNS = np.dtype(
         ("thread", np.int32),
         ("speaker", np.int32),
         ("length", np.uint16),
+        ("first", np.int64),
+        ("windows", np.uint8),
         ("flags", np.uint8),
         ("has_vector", np.bool_),
     ]
@@ -81,7 +86,16 @@ class Rows:
         """How many rows were removed and not yet cleared away."""
         return self.size - len(self.order)
 
-    def extended(self, seqs: Sequence[int], deck: Deck, has_vector: NDArray[np.bool_]) -> Self:
+    @property
+    def windows(self) -> int:
+        """How many windows the rows have together: the place of the next one."""
+        return (
+            int(self.columns["first"][self.size - 1]) + int(self.columns["windows"][self.size - 1]) if self.size else 0
+        )
+
+    def extended(
+        self, seqs: Sequence[int], deck: Deck, has_vector: NDArray[np.bool_], windows: NDArray[np.int64]
+    ) -> Self:
         """The view that has these rows as well."""
         count = len(seqs)
         columns = self.columns if self.size + count <= len(self.columns) else _room(self.columns, self.size + count)
@@ -93,21 +107,24 @@ class Rows:
         fresh["speaker"] = _numbered(self.roster.speakers, deck.speakers) if any(deck.speakers) else 0
         fresh["length"] = np.minimum(deck.lengths, _LONGEST)
         fresh["flags"] = deck.flags
+        fresh["windows"] = windows
+        fresh["first"] = self.windows + np.cumsum(windows) - windows
         fresh["has_vector"] = has_vector
         keys, order = self._placed(fresh, count)
         newest = max(self.newest, max(seqs, default=-1))
         return type(self)(columns, self.size + count, keys, order, self.roster, newest)
 
-    def appended(self, seq: int, card: Card, *, has_vector: bool) -> Self:
+    def appended(self, seq: int, card: Card, *, has_vector: bool, windows: int = 1) -> Self:
         """The view that has one row as well."""
         columns = self.columns if self.size < len(self.columns) else _room(self.columns, self.size + 1)
         (thread,) = _numbered(self.roster.threads, [card.thread])
         (speaker,) = _numbered(self.roster.speakers, [card.speaker])
         length = min(len(card.terms), _LONGEST)
-        columns[self.size] = (seq, card.wording, card.day, thread, speaker, length, card.flags, has_vector)
+        place = (self.windows, windows)
+        columns[self.size] = (seq, card.wording, card.day, thread, speaker, length, *place, card.flags, has_vector)
         key = thread << _SEQ_BITS | seq
-        place = int(np.searchsorted(self.keys, key))
-        keys, order = _inserted(self.keys, place, key), _inserted(self.order, place, self.size)
+        at = int(np.searchsorted(self.keys, key))
+        keys, order = _inserted(self.keys, at, key), _inserted(self.order, at, self.size)
         return type(self)(columns, self.size + 1, keys, order, self.roster, max(self.newest, seq))
 
     def without(self, seqs: Collection[int]) -> Self:
@@ -121,7 +138,13 @@ class Rows:
         """The view in which only these rows are left, numbered anew in their order."""
         numbers = np.zeros(self.size, dtype=np.int64)
         numbers[rows] = np.arange(len(rows))
-        return replace(self, columns=self.columns[rows], size=len(rows), order=numbers[self.order])
+        columns = self.columns[rows]
+        columns["first"] = np.cumsum(columns["windows"], dtype=np.int64) - columns["windows"]
+        return replace(self, columns=columns, size=len(rows), order=numbers[self.order])
+
+    def windows_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The places of the windows of some rows, one row's after the other's."""
+        return spread(self.column("first")[rows], self.column("windows")[rows].astype(np.int64))
 
     def visible(self, allow: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The live rows whose place is allowed, in the order of conversation."""

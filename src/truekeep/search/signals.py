@@ -6,7 +6,9 @@ change the order of what it shows.
 
 from __future__ import annotations
 
+from collections.abc import Collection as Container
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,22 +16,22 @@ from numpy.typing import NDArray
 from truekeep.search.card import IS_QUESTION, SAYS_HOW_MANY, SAYS_WHEN
 from truekeep.search.dates import nearness
 from truekeep.search.fusion import Scale, Signals
-from truekeep.search.matrix import Matrix
 from truekeep.search.postings import Bm25, Collection, Postings
-from truekeep.search.query import Query
-from truekeep.search.rows import Rows
+
+if TYPE_CHECKING:
+    from truekeep.search.matrix import Matrix
+    from truekeep.search.query import Query
+    from truekeep.search.rows import Rows
 
 Floats = NDArray[np.float32]
 _BM25 = Bm25()
-_LONG = 60
-"""Terms beyond this many say nothing more for a memory."""
 _PLAIN = Scale(0.1, 0.1)
 _FEW = 40.0
 """With fewer vectors than that a keep's own statistics say less than the plain ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SignalView:
     """What one search sees: a consistent state of the index, cut to the visible rows."""
 
     rows: Rows
@@ -44,7 +46,7 @@ class View:
 class Measured:
     """The signals of one search, and what is needed to sharpen the meaning of the few rows that matter."""
 
-    view: View
+    view: SignalView
     signals: Signals
     vector: Floats | None
     scale: Scale
@@ -54,35 +56,74 @@ class Measured:
         rows = self.view.chosen[places]
         if self.vector is None or self.view.matrix is None or not len(rows):
             return np.zeros(len(rows), dtype=np.float32)
-        exact = _common(self.view.matrix.exact(rows, self.vector), self.scale)
+        windows = self.view.matrix.exact(self.view.rows.windows_of(rows), self.vector)
+        counts = self.view.rows.column("windows")[rows].astype(np.int64)
+        exact = _common(np.maximum.reduceat(windows, np.cumsum(counts) - counts), self.scale)
         present = self.view.rows.column("has_vector")[rows]
         return np.where(present, exact - self.signals["meaning"][places], np.float32(0))
 
+    def nearest(self, place: int) -> tuple[int, Floats | None]:
+        """The number of that window of a place's text which is nearest to the question, and its vector."""
+        rows = self.view.chosen[place : place + 1]
+        if self.vector is None or self.view.matrix is None or not self.view.rows.column("has_vector")[rows[0]]:
+            return 0, None
+        windows = self.view.matrix.rows(self.view.rows.windows_of(rows)).floats()
+        best = int(np.argmax(windows @ self.vector))
+        return best, windows[best]
 
-def measure(view: View, query: Query, vector: Floats | None, scale: Scale | None) -> Measured:
-    """Every signal for every visible row; without a vector those of meaning are left out."""
-    together = _Together.of(view.rows.column("thread")[view.chosen])
-    signals = _context(view, query)
+
+def measure(
+    view: SignalView, query: Query, vector: Floats | None, scale: Scale | None, wanted: Container[str]
+) -> Measured:
+    """The wanted signals for every visible row; without a vector those of meaning are left out."""
     among = _collection(view)
-    words = _BM25.coverage(view.postings, query.terms, among)[view.chosen]
-    signals["words"] = words
-    signals["words_before"] = together.before(words, 1, 0.0)
-    signals["words_after"] = together.after(words, 1, 0.0)
-    signals["words_around"] = together.before(words, 2, 0.0) + together.after(words, 2, 0.0)
-    signals["name"] = _named(view, query, among)
+    signals = _context(view, query)
+    signals["words"] = _BM25.coverage(view.postings, query.terms, among, query.also)[view.chosen]
+    if "pieces" in wanted:
+        signals["pieces"] = _BM25.coverage(view.postings, query.pieces, among)[view.chosen]
+    if "name" in wanted:
+        signals["name"] = _named(view, query, among)
     used = scale or _PLAIN
     if vector is not None and view.matrix is not None:
-        cosines = view.matrix.scan(vector)[view.chosen]
+        whole, best = _windows(view, vector, view.matrix)
+        cosines = best[view.chosen]
         present = view.rows.column("has_vector")[view.chosen]
         used = scale or _estimated(cosines[present])
-        meaning, usual = _meaning(_common(cosines, used), present)
-        signals["meaning"] = meaning
-        signals["meaning_before"] = together.before(meaning, 1, usual)
-        signals["meaning_after"] = together.after(meaning, 1, usual)
+        signals["meaning"] = _meaning(_common(cosines, used), present, signals["words"])
+        if "whole" in wanted:
+            signals["whole"] = _meaning(_common(whole[view.chosen], used), present, signals["words"])
+    if "words_before" in wanted:
+        signals |= _neighbours(view, signals)
     return Measured(view, signals, vector if "meaning" in signals else None, used)
 
 
-def _collection(view: View) -> Collection:
+def _neighbours(view: SignalView, signals: Signals) -> Signals:
+    """What speaks for the turns before and after: an answer often stands next to the question's words."""
+    together = _Together.of(view.rows.column("thread")[view.chosen])
+    words = signals["words"]
+    found = {
+        "words_before": together.before(words, 1, 0.0),
+        "words_after": together.after(words, 1, 0.0),
+        "words_around": together.before(words, 2, 0.0) + together.after(words, 2, 0.0),
+    }
+    if "meaning" in signals:
+        meaning = signals["meaning"]
+        usual = float(meaning.mean())
+        found["meaning_before"] = together.before(meaning, 1, usual)
+        found["meaning_after"] = together.after(meaning, 1, usual)
+    return found
+
+
+def _windows(view: SignalView, vector: Floats, matrix: Matrix) -> tuple[Floats, Floats]:
+    """For each row the cosine of its whole text, and of that window of it which is nearest."""
+    cosines = matrix.scan(vector)
+    if matrix.size == view.rows.size:
+        return cosines, cosines
+    firsts = view.rows.column("first")
+    return cosines[firsts], np.maximum.reduceat(cosines, firsts)
+
+
+def _collection(view: SignalView) -> Collection:
     lengths = view.rows.column("length")
     everything = len(view.chosen) == view.rows.size
     seen = None
@@ -93,14 +134,12 @@ def _collection(view: View) -> Collection:
     return Collection(seen, len(view.chosen), _BM25.penalties(lengths, mean))
 
 
-def _context(view: View, query: Query) -> Signals:
+def _context(view: SignalView, query: Query) -> Signals:
     flags = view.rows.column("flags")[view.chosen]
-    lengths = view.rows.column("length")[view.chosen]
     nothing = np.zeros(len(view.chosen), dtype=np.float32)
     days = view.rows.column("day")[view.chosen] if query.periods else None
     return {
         "question": _flag(flags, IS_QUESTION),
-        "length": _LENGTH_VALUE[np.minimum(lengths, _LONG)],
         "says_when": _flag(flags, SAYS_WHEN) if query.asks_when else nothing,
         "says_how_many": _flag(flags, SAYS_HOW_MANY) if query.asks_how_many else nothing,
         "date": nearness(query.periods, days) if days is not None else nothing,
@@ -108,24 +147,24 @@ def _context(view: View, query: Query) -> Signals:
     }
 
 
-def _person(view: View, query: Query) -> set[int]:
+def _person(view: SignalView, query: Query) -> set[int]:
     """The speakers that all the names of the question fit; none if it names two different people."""
     meant = [view.names[name] for name in query.names if name in view.names]
     return set.intersection(*meant) if meant else set()
 
 
-def _spoken(view: View, people: set[int]) -> Floats:
+def _spoken(view: SignalView, people: set[int]) -> Floats:
     spoken = np.zeros(len(view.chosen), dtype=np.float32)
     for person in people:
         spoken[view.rows.column("speaker")[view.chosen] == person] = 1.0
     return spoken
 
 
-def _named(view: View, query: Query, among: Collection) -> Floats:
+def _named(view: SignalView, query: Query, among: Collection) -> Floats:
     """How far a turn of somebody else mentions the people that the question names."""
     if not query.names:
         return np.zeros(len(view.chosen), dtype=np.float32)
-    named = _BM25.coverage(view.postings, query.names, among)[view.chosen]
+    named = _BM25.coverage(view.postings, query.names, among, query.also)[view.chosen]
     people = set().union(*(view.names.get(name, set()) for name in query.names))
     return named * (1 - _spoken(view, people))
 
@@ -138,13 +177,12 @@ def _common(cosines: Floats, scale: Scale) -> Floats:
     return cosines
 
 
-def _meaning(cosines: Floats, present: NDArray[np.bool_]) -> tuple[Floats, float]:
-    """The cosines with the usual one in place of those that are missing, and that usual one."""
-    if present.all():
-        return cosines, float(cosines.mean())
-    usual = float(cosines[present].mean()) if present.any() else _PLAIN.centre
-    cosines[~present] = usual
-    return cosines, usual
+def _meaning(cosines: Floats, present: NDArray[np.bool_], words: Floats) -> Floats:
+    """The cosines; in place of those that are missing the usual one, and more where words are shared."""
+    if not present.all():
+        usual = float(cosines[present].mean()) if present.any() else _PLAIN.centre
+        cosines[~present] = usual + words[~present]
+    return cosines
 
 
 def _estimated(cosines: Floats) -> Scale:
@@ -158,9 +196,6 @@ def _estimated(cosines: Floats) -> Scale:
 def _flag(flags: NDArray[np.uint8], bit: int) -> Floats:
     raised: Floats = (flags & np.uint8(bit) != 0).astype(np.float32)
     return raised
-
-
-_LENGTH_VALUE = np.log1p(np.arange(_LONG + 1)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
