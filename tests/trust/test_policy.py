@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.policy import PRESETS, blocking, decide, preset
+from truekeep.trust.policy import PRESETS, blocking, decide, preset
 from truekeep.types import Decision, Finding, Response, Severity, Standing, Threat
 
 REJECTED = (Threat.INJECTION, Threat.EXFILTRATION, Threat.HIDDEN_TEXT)
@@ -36,19 +36,22 @@ def test_the_table_of_the_design(name: str) -> None:
     assert decision(name, Standing.OWNER, Threat.PREFERENCE) is Decision.ACCEPT
     assert decision(name, Standing.OWNER, Threat.AUTHORITY) is Decision.REJECT
     assert decision(name, Standing.ENROLLED, Threat.AUTHORITY) is Decision.QUARANTINE
-    assert decision(name, Standing.ENROLLED, Threat.PREFERENCE) is Decision.QUARANTINE
-    for threat in (Threat.AUTHORITY, Threat.DIRECTIVE, Threat.PREFERENCE, Threat.CREDENTIAL, Threat.PLANT):
-        assert decision(name, Standing.HEARSAY, threat) is Decision.REJECT
-    for standing in (Standing.OWNER, Standing.ENROLLED):
+    assert decision(name, Standing.HEARSAY, Threat.AUTHORITY) is Decision.REJECT
+    for threat in (Threat.DIRECTIVE, Threat.STUFFING, Threat.CREDENTIAL, Threat.PLANT):
+        assert decision(name, Standing.HEARSAY, threat) is Decision.QUARANTINE
+    for standing in Standing:
         assert decision(name, standing, Threat.CREDENTIAL) is Decision.QUARANTINE
         assert decision(name, standing, Threat.PLANT) is Decision.QUARANTINE
     for standing in Standing:
         assert decision(name, standing, Threat.SCREEN_FAILURE) is not Decision.ACCEPT
 
 
-def test_only_clean_hearsay_tells_the_presets_apart() -> None:
-    assert decision("strict", Standing.HEARSAY) is Decision.QUARANTINE
-    assert decision("inform", Standing.HEARSAY) is Decision.ACCEPT
+@pytest.mark.parametrize("seen", [(), (Threat.PREFERENCE,)])
+def test_only_what_has_no_finding_that_matters_tells_the_presets_apart(seen: tuple[Threat, ...]) -> None:
+    assert decision("strict", Standing.HEARSAY, *seen) is Decision.QUARANTINE
+    assert decision("inform", Standing.HEARSAY, *seen) is Decision.ACCEPT
+    assert decision("strict", Standing.ENROLLED, Threat.PREFERENCE) is Decision.QUARANTINE
+    assert decision("inform", Standing.ENROLLED, Threat.PREFERENCE) is Decision.ACCEPT
 
 
 @pytest.mark.parametrize(

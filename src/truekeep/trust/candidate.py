@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from truekeep.config import Settings
+from truekeep.config import REASON_CAP, Settings
 from truekeep.errors import InvalidRequest, InvalidText
-from truekeep.types import Candidate, Memory
+from truekeep.types import EARLIEST, LATEST, Candidate, Memory
 
 KINDS = ("semantic", "episodic")
+MOST_NESTED = 32
+"""Levels of JSON. Whoever walks through it may do so by recursion, with room to spare."""
 _MOST = 1 << 62
+_MOST_VALUES = 250_000
+"""More members in one JSON value than any host reports; walking them takes a tenth of a second."""
+_LARGEST = 10**40
+"""Whole numbers beyond this are no amount, account or count, and arithmetic with them has no bound."""
 
 
 def checked_text(text: object, cap: int) -> str:
@@ -27,14 +34,12 @@ def checked_text(text: object, cap: int) -> str:
             code="text_too_long",
             hint="Split it into separate memories, or raise text_cap in the settings.",
         )
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
+    if not _is_unicode(text):
         raise InvalidText(
             "The text is not valid Unicode: it has lone surrogates.",
             code="text_not_unicode",
             hint="Decode the source with its real encoding.",
-        ) from None
+        )
     return text
 
 
@@ -57,6 +62,7 @@ def checked_json(name: str, value: object, cap: int) -> dict[str, Any]:
     """A JSON object, as it will be read back."""
     if not isinstance(value, Mapping):
         raise InvalidRequest(f"{name} must be a mapping.")
+    require_plain(value, name)
     try:
         encoded = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         encoded.encode("utf-8")
@@ -68,13 +74,74 @@ def checked_json(name: str, value: object, cap: int) -> dict[str, Any]:
     return restored
 
 
+def checked_reason(reason: object) -> str:
+    """Why a person decided something: it stays in the audit log, so that it is a text and no document."""
+    return checked_text(reason, REASON_CAP)
+
+
+def require_plain(value: object, name: str) -> None:
+    """Refuse JSON that somebody further on could not handle: too deep, too much, no numbers, no characters.
+
+    It walks without recursion, so that the walk itself ends on whatever it is given, also on what contains itself.
+    """
+    waiting: list[tuple[object, int]] = [(value, 0)]
+    seen = 0
+    while waiting:
+        one, depth = waiting.pop()
+        seen += 1
+        if depth > MOST_NESTED or seen > _MOST_VALUES:
+            raise InvalidRequest(
+                f"{name} is nested too deeply or has too many values.",
+                code="nested_too_deep",
+                hint=f"At most {MOST_NESTED} levels and {_MOST_VALUES:,} values.",
+            )
+        if isinstance(one, Mapping):
+            waiting += [(key, depth) for key in one] + [(inner, depth + 1) for inner in one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += [(inner, depth + 1) for inner in one]
+        else:
+            _require_plain_value(one, name)
+
+
+def _require_plain_value(value: object, name: str) -> None:
+    if isinstance(value, str) and not _is_unicode(value):
+        raise InvalidRequest(f"{name} has lone surrogates, which are no characters.", code=f"{name}_not_json")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidRequest(f"{name} has a number that is none in JSON.", code=f"{name}_not_json")
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        raise InvalidRequest(f"{name} has a number that is too large.", code="number_out_of_range")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """True or false and nothing that merely counts as one of them: ``dry_run=0`` is a mistake, not a decision."""
+    if not isinstance(value, bool):
+        raise InvalidRequest(f"{name} is True or False.", code="invalid_flag")
+    return value
+
+
 def checked_moment(name: str, moment: object) -> datetime | None:
-    """A moment with a time zone, as UTC."""
+    """A moment with a time zone, as UTC, and one that can be reckoned with."""
     if moment is None:
         return None
     if not isinstance(moment, datetime) or moment.tzinfo is None:
         raise InvalidRequest(f"{name} must be a datetime with a time zone.", code="invalid_moment")
-    return moment.astimezone(UTC)
+    try:
+        utc = moment.astimezone(UTC)
+    except OverflowError:
+        utc = None
+    if utc is None or not EARLIEST <= utc <= LATEST:
+        raise InvalidRequest(
+            f"{name} is out of range.", code="invalid_moment", hint="Moments lie between the years 2 and 9899."
+        )
+    return utc
 
 
 def checked_limit(limit: object) -> int | None:

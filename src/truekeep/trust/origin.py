@@ -16,13 +16,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidName, NotAllowed
-from truekeep.types import MEMBER, Channel, Standing
+from truekeep.types import MEMBER, Approval, Channel, Memory, Standing
 
 AGENT = "agent"
+APPROVED = "approved"
+PROVABLE = (Standing.OWNER.label, APPROVED, Standing.ENROLLED.label)
+"""Labels of what could act at all; the rule of influence decides whether it does."""
 
 _KEEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}", re.ASCII)
-_SESSION = re.compile(r"[!-~]{1,200}", re.ASCII)
+_SESSION = re.compile(rf"[!-~]{{1,{NAME_CAP}}}", re.ASCII)
 _PERSON = re.compile(r"[^\W_][\w .@+'-]{0,99}")
 
 
@@ -44,10 +48,35 @@ def standing_of(
     return min((standing, *parents))
 
 
+def label_of(memory: Memory) -> str:
+    """What a memory counts as: its standing, unless a person approved it. The tag of its row begins with it."""
+    return APPROVED if memory.approval is not None else memory.standing.label
+
+
+def is_hearsay(memory: Memory) -> bool:
+    """Whether a memory is hearsay that nobody approved. Such a one informs at most, whatever agrees with it."""
+    return is_hearsay_tag(label_of(memory))
+
+
+def is_hearsay_tag(tag: str) -> bool:
+    """The same, told by the tag of a memory's row or by its label."""
+    return tag.partition(":")[0] == Standing.HEARSAY.label
+
+
+def is_lasting(standing: Standing, approval: Approval | None) -> bool:
+    """Whether a memory was durable from the start: the owner's own words, or something that a person approved."""
+    return standing is Standing.OWNER or approval is not None
+
+
+def own_member(channel: Channel) -> str | None:
+    """Whose channel it is, of the people who share a keep; nobody's, if it is no member's."""
+    return channel.name.removeprefix(MEMBER) if channel.name.startswith(MEMBER) else None
+
+
 def own_principal(channel: Channel) -> str | None:
     """An enrolled system and a member speak for themselves; nobody stands behind other channels unless named."""
-    if channel.name.startswith(MEMBER):
-        return channel.name.removeprefix(MEMBER)
+    if (member := own_member(channel)) is not None:
+        return member
     return channel.name if channel.standing is Standing.ENROLLED and channel.name != AGENT else None
 
 
@@ -60,7 +89,7 @@ def relays(channel: Channel, principal: str | None) -> bool:
 
 def require(channel: Channel, capability: str) -> None:
     """Refuse what the channel does not have the capability for."""
-    if not channel.may(capability):
+    if capability not in channel.capabilities:
         held = ", ".join(sorted(channel.capabilities)) or "nothing"
         raise NotAllowed(
             f"The channel '{channel.name}' may not {capability}.",
@@ -76,12 +105,12 @@ def keep_name(name: object) -> str:
 
 
 def session_name(name: object) -> str:
-    """A session's name: up to 200 printable ASCII characters without spaces."""
+    """A session's name: up to ``NAME_CAP`` printable ASCII characters without spaces."""
     if not isinstance(name, str) or not _SESSION.fullmatch(name):
         raise InvalidName(
             "The session's name cannot be used.",
             code="invalid_session_name",
-            hint="Use 1 to 200 printable ASCII characters without spaces.",
+            hint=f"Use 1 to {NAME_CAP} printable ASCII characters without spaces.",
         )
     return name
 

@@ -3,6 +3,10 @@
 Independence and revocation are counted in principals, so every spelling of one party has to come out the
 same: subdomains, ports, letter case, IDN and punycode, trailing dots, user-info and paths do not matter.
 Look-alike domains stay apart; they are hearsay either way.
+
+Hosts name their sources as they have them: a display name, a path, ``notes:search``. Whatever is neither a domain nor a
+plain name is kept as a label behind ``~``, which no domain and no plain name begins with, so that it stands for nobody
+else.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from hashlib import sha256
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 HOST_KINDS = frozenset({"web", "email"})
 """Kinds of channel whose principal is always a host; elsewhere a name is enough."""
 _LONGEST = 2_048
+"""The longest URL that browsers agree on."""
 _NAME = re.compile(r"[^\W_][\w.@+-]{0,99}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}:(?=[/\\]{2})")
 _STRIPPED = re.compile(r"[\t\r\n]")
@@ -34,24 +40,37 @@ def principal_of(channel_kind: str, given: str | None) -> str | None:
     """The principal behind ``given``, or None when nobody was named and it therefore counts as nobody."""
     if given is None:
         return None
-    if not isinstance(given, str) or not given or len(given) > _LONGEST:
-        raise InvalidName("The principal must be a URL, a domain or a name.", hint=_HINT)
+    if not isinstance(given, str):
+        raise InvalidName("The principal must be text.", hint=_HINT)
     text = _STRIPPED.sub("", given).strip()
-    if channel_kind == "email":
-        return registrable_domain(text.rstrip("> ").rpartition("@")[2])
-    if channel_kind in HOST_KINDS or _SCHEME.match(text) or text.startswith(("//", "\\\\")):
-        return registrable_domain(text)
-    return _plain_name(text)
-
-
-_HINT = "Give a URL or domain for web and mail, and a name of 1 to 100 letters, digits or .-_@+ otherwise."
-
-
-def _plain_name(text: str) -> str:
+    if not text:
+        return None
+    is_mail = channel_kind == "email" and "@" in text
+    try:
+        if is_mail or channel_kind in HOST_KINDS or _SCHEME.match(text) or text.startswith(("//", "\\\\")):
+            return registrable_domain((text.rstrip("> ").rpartition("@")[2] if is_mail else text)[:_LONGEST])
+    except InvalidName:
+        return _label(text)
     name = unicodedata.normalize("NFKC", text).casefold()
-    if not _NAME.fullmatch(name):
-        raise InvalidName("The principal is not a usable name.", hint=_HINT)
-    return name
+    return name if _NAME.fullmatch(name) else _label(text)
+
+
+_HINT = "Give a URL, a domain or any name as text."
+_NOT_IN_LABEL = re.compile(r"[^\w.@+:/#-]+")
+_IS_LABEL = re.compile(r"~[\w.@+:/#-]{1,100}(?:~[0-9a-f]{16})?")
+_LONGEST_LABEL = 100
+"""A longer name is kept as its beginning and a hash of all of it."""
+
+
+def _label(text: str) -> str:
+    """A name as a host has it, in one spelling; a long one is known by its beginning and a hash of the whole."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    if _IS_LABEL.fullmatch(plain):
+        return plain
+    label = _NOT_IN_LABEL.sub("_", plain)
+    if len(label) <= _LONGEST_LABEL:
+        return f"~{label}"
+    return f"~{label[:_LONGEST_LABEL]}~{sha256(plain.encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def registrable_domain(url_or_host: str) -> str:

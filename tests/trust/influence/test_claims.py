@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.influence.claims import (
+from truekeep.trust.influence.claims import (
     Relation,
     claim_key,
     claim_of,
@@ -18,7 +18,7 @@ from truekeep.influence.claims import (
     relation,
     same_claim,
 )
-from truekeep.influence.marks import hearsay_marks
+from truekeep.trust.influence.marks import hearsay_marks
 
 PAIRS = yaml.safe_load((Path(__file__).parent / "claims.yaml").read_text("utf-8"))
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.influence import (
+from truekeep.trust.influence import (
     Corroboration,
     Credits,
-    InfluencePolicy,
     MemoryFacts,
     Outcome,
     Reader,
@@ -38,8 +37,8 @@ def approval(**more: object) -> Approval:
     return replace(Approval(by="eva", reason="checked", at=NOW), **more)  # type: ignore[arg-type]
 
 
-def code(memory: MemoryFacts, reader: Reader = READER, policy: InfluencePolicy | None = None) -> tuple[bool, str]:
-    answer = may_act(memory, reader, NOW, policy)
+def code(memory: MemoryFacts, reader: Reader = READER) -> tuple[bool, str]:
+    answer = may_act(memory, reader, NOW)
     assert answer.why.endswith(".")
     return answer.may_act, answer.code
 
@@ -94,22 +93,22 @@ def test_a_lone_enrolled_source_does_not_act_and_two_independent_ones_do() -> No
     assert code(facts(Standing.ENROLLED, corroboration=TWO)) == (True, "corroborated")
 
 
-def test_the_agents_words_act_on_credit_only() -> None:
-    assert code(facts(Standing.ENROLLED, is_agents=True, corroboration=TWO)) == (False, "agents_own")
-    assert code(facts(Standing.ENROLLED, is_agents=True, credits=Credits(2, 1))) == (True, "credited")
-    assert code(facts(Standing.ENROLLED, is_agents=True, credits=Credits(2, 2))) == (False, "agents_own")
+def test_the_agents_notes_never_act() -> None:
+    assert code(facts(Standing.ENROLLED, is_agents=True, corroboration=TWO)) == (False, "agents_note")
+    assert code(facts(Standing.ENROLLED, is_agents=True, credits=Credits(9, 0))) == (False, "agents_note")
+
+
+def test_a_system_acts_on_good_outcomes() -> None:
+    assert code(facts(Standing.ENROLLED, credits=Credits(2, 1))) == (True, "credited")
+    assert code(facts(Standing.ENROLLED, credits=Credits(2, 2))) == (False, "lone_witness")
 
 
 def test_a_value_first_met_as_hearsay_is_not_corroborated_and_says_so() -> None:
     assert code(facts(Standing.ENROLLED, corroboration=TWO, repeats_hearsay=True)) == (False, "repeats_hearsay")
 
 
-def test_hearsay_acts_only_by_credit_and_only_if_the_policy_says_so() -> None:
-    good = facts(Standing.HEARSAY, credits=Credits(3, 0), corroboration=TWO)
-    assert code(good) == (False, "hearsay")
-    allowed = InfluencePolicy(hearsay_may_act_by_credit=True)
-    assert code(good, policy=allowed) == (True, "hearsay_credited")
-    assert code(facts(Standing.HEARSAY, corroboration=TWO), policy=allowed) == (False, "hearsay")
+def test_hearsay_never_acts_however_many_copies_agree_or_turn_out_well() -> None:
+    assert code(facts(Standing.HEARSAY, credits=Credits(3, 0), corroboration=TWO)) == (False, "hearsay")
 
 
 def test_bad_outcomes_do_not_silence_ones_own_words_or_a_corroborated_fact() -> None:

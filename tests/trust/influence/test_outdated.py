@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.influence import claim_of, outdated, questions, valid_time
+from truekeep.trust.influence import claim_of, outdated, questions, valid_time
 
 PAIRS = yaml.safe_load((Path(__file__).parent / "outdated.yaml").read_text("utf-8"))
 SAID = datetime(2026, 8, 20, 12, tzinfo=UTC)

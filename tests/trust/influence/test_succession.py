@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.influence import UNRIVALLED, Rank, Reader, Rival, Shelf, may_retire, place, rank
+from truekeep.trust.influence import UNRIVALLED, Rank, Reader, Rival, Shelf, may_retire, place, rank
 from truekeep.types import Approval, Memory, Origin, Standing
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -1,12 +1,12 @@
 """Index a large number of stored texts by fingerprints, and read closely only those that a call could be about.
 
-A text's fingerprint is the hashes of its keys. It is made once, when the text is written, and only proposes: whatever
-it points at is read and indexed in full before anything is concluded from it.
+A text's fingerprint is the hashes of its values, words and disguises. It is made once, when the text is written, and
+only proposes: whatever it points at is read and indexed in full before anything is concluded from it.
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,32 +16,32 @@ from itertools import islice
 from struct import iter_unpack
 from typing import TYPE_CHECKING
 
-from truekeep.action.index import Hit, ValueIndex, entries_of
-from truekeep.action.segments import Segment, plain_words, segments_of
-from truekeep.text.language import function_words
-from truekeep.text.salient import scan
+from truekeep.trust.flow.index import HeldText, TextIndex, disguises_of
+from truekeep.trust.flow.reading import TextReading, disguised, read, stem
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 _MOST_READ = 256
+"""Texts read closely for one value; of more the newest count."""
 _MOST_HELD = 20_000
 _MOST_RECENT = 4_096
 _MOST_KEYS = 4_096
-_ENOUGH_WORDS = 4
 _MOST_ASKED = 10_000
 _HASH = 8
 _ROOM = 4
 """At least as many times more bits than hashes, so that four of five keys that stand nowhere are known at a glance."""
+_KINDS = ("host", "mail")
 
 
-def fingerprint(text: str, *, is_loose: bool, at: datetime | None = None) -> bytes:
-    """The hashes of all keys under which an index would file the text, except for samples of its passages."""
-    scanned = scan(text)
-    segments = tuple(segments_of("", scanned, split=False))
-    found = {key for key, _ in entries_of(segments, scanned, at, is_loose=is_loose, with_copies=False)}
-    return b"".join(sorted(_hash(key) for key in islice(found, _MOST_KEYS)))
+def fingerprint(text: str, at: datetime | None = None) -> bytes:
+    """The hashes of everything under which an index files a text."""
+    reading = read(text, at)
+    found = {f"k {key}" for key in reading.keys} | {f"s {word}" for word in reading.stems}
+    found |= {f"d {form}" for form in disguises_of(text, reading)}
+    found |= {f"f {value.kind}" for value in reading.values if value.kind in _KINDS}
+    return b"".join(sorted(_hash(key) for key in islice(sorted(found), _MOST_KEYS)))
 
 
 def _hash(key: str) -> bytes:
@@ -54,17 +54,16 @@ def _number(key: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredText:
     """A stored text as it is read closely."""
 
     id: str
     text: str
     at: datetime | None = None
-    channel: str = ""
-    principal: str | None = None
+    origin: str = ""
 
 
-class Postings:
+class ValuePostings:
     """Which places have which hash: one sorted array, and what came since it was sorted."""
 
     def __init__(self) -> None:
@@ -150,57 +149,98 @@ def _numbers(print_: bytes) -> Iterator[int]:
 
 
 @dataclass(slots=True, kw_only=True)
-class KeptIndex(ValueIndex):
+class StoredIndex(TextIndex):
     """An index over stored texts that reads a text when a look-up first points at it."""
 
-    postings: Postings
-    load: Callable[[Sequence[int]], Iterable[tuple[int, Kept]]]
+    postings: ValuePostings
+    load: Callable[[Sequence[int]], Iterable[tuple[int, StoredText]]]
     """The verified texts at some places."""
     _read: OrderedDict[int, str] = field(default_factory=OrderedDict)
 
-    def find(self, key: str) -> Iterator[Hit]:
-        """Where that key occurs, the latest first."""
-        places = self.postings.places(key)
-        if not places:
-            return iter(())
-        self._read_all(islice(places, _MOST_READ))
-        return ValueIndex.find(self, key)
+    def holding(self, value: TextReading) -> Iterator[HeldText]:
+        """Texts in which a value stands whole, newest additions first."""
+        self._read_all(f"k {key}" for key in value.sole)
+        self._read_common([f"s {stem(word)}" for word in value.words])
+        return TextIndex.holding(self, value)
 
-    def count(self, key: str) -> int:
-        """How often that key may occur; known without reading anything."""
-        return len(self.postings.places(key))
+    def sharing(self, words: Iterable[str]) -> Iterator[HeldText]:
+        """Texts that share one of these stems."""
+        wanted = list(words)
+        self._read_all(f"s {word}" for word in wanted)
+        return TextIndex.sharing(self, wanted)
 
-    def __contains__(self, key: str) -> bool:
-        return next(self.find(key), None) is not None
+    def hinting(self, value: TextReading) -> Iterator[HeldText]:
+        """Texts in which a value, or something that could pass for it, stands in whatever disguise."""
+        self._read_all([*(f"k {key}" for key in value.sole), f"d {disguised(value.flat)}"])
+        self._read_common([f"s {stem(word)}" for word in value.words])
+        return TextIndex.hinting(self, value)
 
-    def phrase(self, words: tuple[str, ...]) -> Iterator[Segment]:
-        """The segments with all of these words next to each other; only texts that have them all are read."""
-        telling = [word for word in words if word not in function_words()] or list(words)
-        sets = [set(self.postings.places(f"word:{word}")) for word in telling]
-        if not sets or not all(sets):
-            return iter(())
-        self._read_all(islice(sorted(set.intersection(*sets), reverse=True), _MOST_READ))
-        return self._phrase_among(words)
+    def hosts(self, kind: str) -> frozenset[str]:
+        """The hosts that values of a kind have."""
+        self._read_all([f"f {kind}"])
+        return TextIndex.hosts(self, kind)
 
-    def copies(self, text: str) -> Iterator[Segment]:
-        """The segments from which a passage of the text was copied: of the texts that share most words with it."""
-        shared: Counter[int] = Counter()
-        for word in {word for word in plain_words(text) if word not in function_words()}:
-            shared.update(self.postings.places(f"word:{word}"))
-        likely = [place for place, count in shared.most_common(_MOST_READ) if count >= _ENOUGH_WORDS]
-        self._read_all(likely)
-        return ValueIndex.copies(self, text)
+    def counts(self, word: str) -> int:
+        """In how many texts a stem stands; known without reading anything."""
+        return len(self.postings.places(f"s {word}"))
 
     def forget(self, place: int) -> None:
         """Let go of what was read at a place, because it changed."""
-        source = self._read.pop(place, None)
-        if source is not None:
-            self.discard(source)
+        name = self._read.pop(place, None)
+        if name is not None:
+            self.remove(name)
 
-    def _read_all(self, places: Iterable[int]) -> None:
+    def _read_all(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            self._take_in(islice(self.postings.places(key), _MOST_READ))
+
+    def _read_common(self, keys: Sequence[str]) -> None:
+        """The texts that have all of these: a phrase is looked for only where all its words stand."""
+        if not keys:
+            return
+        found = set(self.postings.places(keys[0]))
+        for key in keys[1:]:
+            found.intersection_update(self.postings.places(key))
+        self._take_in(islice(sorted(found, reverse=True), _MOST_READ))
+
+    def _take_in(self, places: Iterable[int]) -> None:
         unread = [place for place in places if place not in self._read]
-        for place, kept in self.load(unread) if unread else ():
-            self._read[place] = kept.id
-            self.add(kept.id, kept.text, at=kept.at, channel=kept.channel, principal=kept.principal)
+        for place, stored in self.load(sorted(unread)) if unread else ():
+            self._read[place] = stored.id
+            self.add(stored.id, stored.text, origin=stored.origin, at=stored.at)
         while len(self._read) > _MOST_HELD:
             self.forget(next(iter(self._read)))
+
+
+class ActingTexts(TextIndex):
+    """The texts of an index that may be looked at now; whether one may is asked when it is found."""
+
+    __slots__ = ("_allow", "_index")
+
+    def __init__(self, index: TextIndex, allow: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._index = index
+        self._allow = allow
+
+    def holding(self, value: TextReading) -> Iterator[HeldText]:
+        """Texts in which a value stands whole."""
+        return self._allowed(self._index.holding(value))
+
+    def sharing(self, words: Iterable[str]) -> Iterator[HeldText]:
+        """Texts that share one of these stems."""
+        return self._allowed(self._index.sharing(words))
+
+    def hinting(self, value: TextReading) -> Iterator[HeldText]:
+        """Texts in which something that could pass for a value stands."""
+        return self._allowed(self._index.hinting(value))
+
+    def hosts(self, kind: str) -> frozenset[str]:
+        """The hosts that values of a kind have, also in texts that may not be looked at."""
+        return self._index.hosts(kind)
+
+    def counts(self, word: str) -> int:
+        """In how many texts a stem stands, also in those that may not be looked at."""
+        return self._index.counts(word)
+
+    def _allowed(self, found: Iterator[HeldText]) -> Iterator[HeldText]:
+        return (held for held in found if self._allow(held.id))

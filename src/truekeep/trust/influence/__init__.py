@@ -1,6 +1,6 @@
 """Influence: who may act, what counts as the same claim, and who independently states it. Pure."""
 
-from truekeep.influence.claims import (
+from truekeep.trust.influence.claims import (
     Claim,
     Relation,
     claim_key,
@@ -10,21 +10,30 @@ from truekeep.influence.claims import (
     relation,
     same_claim,
 )
-from truekeep.influence.corroboration import (
+from truekeep.trust.influence.corroboration import (
     Corroboration,
     Reader,
     Statement,
     corroboration,
     standing_for,
 )
-from truekeep.influence.credit import Credits, Outcome, credits_of
-from truekeep.influence.duplicates import kinship, standing_in
-from truekeep.influence.marks import hearsay_marks
-from truekeep.influence.may_act import Influence, InfluencePolicy, MemoryFacts, may_act
-from truekeep.influence.outdated import outdated, questions
-from truekeep.influence.shelf import Shelf
-from truekeep.influence.succession import UNRIVALLED, Place, Rank, Rival, may_retire, place, rank, replaces
-from truekeep.influence.valid_time import valid_time
+from truekeep.trust.influence.credit import Credits, Outcome, credits_of
+from truekeep.trust.influence.duplicates import kinship, standing_in
+from truekeep.trust.influence.marks import hearsay_marks
+from truekeep.trust.influence.may_act import Influence, MemoryFacts, may_act
+from truekeep.trust.influence.outdated import outdated, questions
+from truekeep.trust.influence.shelf import Shelf
+from truekeep.trust.influence.succession import (
+    UNRIVALLED,
+    Rank,
+    Rival,
+    SuccessionPlace,
+    may_retire,
+    place,
+    rank,
+    replaces,
+)
+from truekeep.trust.influence.valid_time import valid_time
 
 __all__ = [
     "UNRIVALLED",
@@ -32,16 +41,15 @@ __all__ = [
     "Corroboration",
     "Credits",
     "Influence",
-    "InfluencePolicy",
     "MemoryFacts",
     "Outcome",
-    "Place",
     "Rank",
     "Reader",
     "Relation",
     "Rival",
     "Shelf",
     "Statement",
+    "SuccessionPlace",
     "claim_key",
     "claim_of",
     "clause_keys",

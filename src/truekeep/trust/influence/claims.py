@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from truekeep.text.asking import asks
+from truekeep.text.analysis import analysed
 from truekeep.text.clause import SELF, Clause, clauses
 from truekeep.text.lexemes import lexemes
-from truekeep.text.salient import Kind, Salient, Scan, scan
+from truekeep.text.sentences import asks
+from truekeep.text.tokens import Kind, Salient
+
+if TYPE_CHECKING:
+    from truekeep.text.salient import ValueScan
 
 _FIELD, _CLAUSE = "\x1f", "\x1e"
 _VALUE_KINDS = tuple(f"{kind}:" for kind in Kind)
@@ -70,9 +75,9 @@ class Claim:
         return next((clause.until for clause in self.clauses if clause.until), "")
 
 
-def claim_of(text: str | Scan, *, speaker: str | None = None) -> Claim:
+def claim_of(text: str | ValueScan, *, speaker: str | None = None) -> Claim:
     """The claim a text states. ``speaker`` is who "I" is; without it, "I" only equals "I"."""
-    scanned = scan(text) if isinstance(text, str) else text
+    scanned = analysed(text).scan if isinstance(text, str) else text
     parts = tuple(_spoken_by(clause, speaker) for clause in clauses(scanned))
     names = frozenset(word for value in scanned.values if value.kind is Kind.NAME for word in value.value.split())
     bound = bool(parts) and (bool(names) or not any(clause.has_pronoun for clause in parts))

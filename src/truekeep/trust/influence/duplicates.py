@@ -18,12 +18,13 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
-from truekeep.influence.claims import claim_of
-from truekeep.influence.valid_time import valid_time
-from truekeep.text.asking import asks
+from truekeep.text.analysis import analysed
+from truekeep.text.dates import resolved
 from truekeep.text.language import language_of
-from truekeep.text.salient import Kind, salient_values
-from truekeep.text.salient.dates import resolved
+from truekeep.text.sentences import asks
+from truekeep.text.tokens import Kind
+from truekeep.trust.influence.claims import claim_of
+from truekeep.trust.influence.valid_time import valid_time
 from truekeep.types import Memory, Origin, Standing
 
 _WORDS = re.compile(r"\w+")
@@ -82,7 +83,7 @@ def standing_in(group: Sequence[Memory], memory_id: str) -> Memory:
 def _values(memory: Memory) -> tuple[str, ...]:
     """Every value but names, which the claim compares; "tomorrow" is another day each day."""
     found: set[str] = set()
-    for value in salient_values(memory.text):
+    for value in analysed(memory.text).values:
         if value.kind is Kind.DATE:
             found |= {f"{value.kind}:{day}" for day in resolved(value.value, memory.as_of)}
         elif value.kind is not Kind.NAME:

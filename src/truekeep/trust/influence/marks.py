@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from truekeep.text.analysis import analysed
 from truekeep.text.clause import Clause, clauses
+from truekeep.text.decode import decoded_runs
+from truekeep.text.fold import loose
 from truekeep.text.lexemes import lexeme
-from truekeep.text.runs import decoded_runs
-from truekeep.text.salient import Kind, Salient, Scan, loose, scan
-from truekeep.text.salient.apart import numbers_apart
-from truekeep.text.salient.codes import digit_runs, host_of
+from truekeep.text.quantities import numbers_apart
+from truekeep.text.salient import ValueScan, digit_runs, read_values
+from truekeep.text.tokens import Kind, Salient, host_of
 
 # Values too common to recognise a source by; the claim as a whole stands in for them.
 _COMMON_KINDS = frozenset({Kind.NEGATION, Kind.BOOLEAN, Kind.CURRENCY, Kind.TIME})
 _WITH_LETTERS = frozenset({Kind.CODE, Kind.IBAN, Kind.WALLET})
 _SMALL_NUMBER = 3
+"""Numbers of fewer digits are everybody's."""
 _TELLING_DIGITS = 6
+"""So many digits in a code are telling without its letters."""
 
 
-def hearsay_marks(text: str | Scan) -> tuple[str, ...]:
+def hearsay_marks(text: str | ValueScan) -> tuple[str, ...]:
     """What to remember of a hearsay text, so that an enrolled echo of it is recognised later.
 
     Loose spellings of its telling values in every reading, and its words as a whole. The caller hashes them with
@@ -31,10 +35,10 @@ def hearsay_marks(text: str | Scan) -> tuple[str, ...]:
 @lru_cache(maxsize=1_024)
 def _marks_of(text: str) -> tuple[str, ...]:
     """Every look at an enrolled statement asks for them again."""
-    return _marks_in(scan(text))
+    return _marks_in(analysed(text).scan)
 
 
-def _marks_in(scanned: Scan) -> tuple[str, ...]:
+def _marks_in(scanned: ValueScan) -> tuple[str, ...]:
     parts = clauses(scanned)
     owners = {word for clause in parts if clause.is_attribute for word in clause.subject}
     found = {loose(digits) for digits in (*digit_runs(scanned.view.text), *_written_apart(scanned))}
@@ -45,14 +49,14 @@ def _marks_in(scanned: Scan) -> tuple[str, ...]:
     return (*marks, f"words:{bag}") if (bag := _bag(parts)) else tuple(marks)
 
 
-def _written_apart(scanned: Scan) -> Iterator[str]:
+def _written_apart(scanned: ValueScan) -> Iterator[str]:
     """Numbers that stand in pieces, in words or encoded, and the digits of codes that have letters in them as well."""
     dates = {_digits_of(scanned.view.text[slice(*value.span)]) for value in scanned.values if value.kind is Kind.DATE}
     # The day and the year of a date are no number: every month has a 17th.
     yield from (number for number in numbers_apart(scanned) if number not in dates)
     for hidden in decoded_runs(scanned.view.text):
         yield hidden
-        yield from (value.value for value in scan(hidden).values if value.sure)
+        yield from (value.value for value in read_values(hidden).values if value.sure)
     for value in scanned.values:
         digits = _digits_of(value.value)
         if value.kind in _WITH_LETTERS and len(digits) >= _TELLING_DIGITS:

@@ -4,8 +4,8 @@
 2. an approval, where there is one, governs alone: within its limits it lets the item act, beyond them nothing does;
 3. else the reader's own words act;
 4. else ENROLLED words of somebody other than the agent act when two independent principals state the claim;
-5. else ENROLLED words, the agent's included, act on more good than bad credits;
-6. else hearsay acts on such credits if, and only if, the policy says so; otherwise never.
+5. else ENROLLED words of somebody other than the agent act on more good than bad credits;
+6. else nothing acts: neither the agent's notes nor hearsay, however often they are repeated or turn out well.
 
 The memory's type, labels, metadata, wording and popularity are not among the inputs, on purpose.
 """
@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from truekeep.influence.corroboration import Corroboration, Reader, standing_for
-from truekeep.influence.credit import Credits
+from truekeep.trust.influence.corroboration import Corroboration, Reader, standing_for
+from truekeep.trust.influence.credit import Credits
 from truekeep.types import Approval, Standing
 
 
@@ -38,13 +38,6 @@ class MemoryFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class InfluencePolicy:
-    """The only switch of the rule; off by default."""
-
-    hearsay_may_act_by_credit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Influence:
     """The answer, a sentence that a person understands, and a stable code."""
 
@@ -56,7 +49,7 @@ class Influence:
         return self.may_act
 
 
-def may_act(memory: MemoryFacts, reader: Reader, now: datetime, policy: InfluencePolicy | None = None) -> Influence:
+def may_act(memory: MemoryFacts, reader: Reader, now: datetime) -> Influence:
     """Whether the memory may drive an action for this reader, now."""
     unfit = _unfit(memory, now)
     if unfit is not None:
@@ -68,7 +61,7 @@ def may_act(memory: MemoryFacts, reader: Reader, now: datetime, policy: Influenc
         return Influence(True, "It is your own word.", "own_words")
     if standing is Standing.ENROLLED:
         return _enrolled(memory)
-    return _hearsay(memory, policy or InfluencePolicy())
+    return Influence(False, "It was merely read or imported, and nobody vouches for it.", "hearsay")
 
 
 def _unfit(memory: MemoryFacts, now: datetime) -> Influence | None:
@@ -98,20 +91,14 @@ def _folded(purpose: str | None) -> str | None:
 
 
 def _enrolled(memory: MemoryFacts) -> Influence:
+    if memory.is_agents:
+        return Influence(False, "The assistant noted it; its notes help to find, they never act.", "agents_note")
     witnesses = memory.corroboration
-    if not memory.is_agents and not memory.repeats_hearsay and witnesses.is_enough:
+    if not memory.repeats_hearsay and witnesses.is_enough:
         return Influence(True, f"Stated independently by {' and '.join(witnesses.principals)}.", "corroborated")
     if memory.credits.is_good:
         return Influence(True, "Actions that relied on it turned out well.", "credited")
-    if memory.is_agents:
-        return Influence(False, "The assistant wrote it, and no outcome has proved it yet.", "agents_own")
     if memory.repeats_hearsay:
         why = "It repeats something first met as hearsay; only you or a reviewer can clear it."
         return Influence(False, why, "repeats_hearsay")
     return Influence(False, "Only one source states it so far.", "lone_witness")
-
-
-def _hearsay(memory: MemoryFacts, policy: InfluencePolicy) -> Influence:
-    if policy.hearsay_may_act_by_credit and memory.credits.is_good:
-        return Influence(True, "Hearsay, but actions that relied on it turned out well.", "hearsay_credited")
-    return Influence(False, "It was merely read or imported, and nobody vouches for it.", "hearsay")

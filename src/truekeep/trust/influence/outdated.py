@@ -7,15 +7,21 @@ at a time (``data/claims``), and another answer of the same kind. In doubt both 
 
 from __future__ import annotations
 
-from truekeep.influence.claims import Claim
+from typing import TYPE_CHECKING
+
 from truekeep.text.clause import SELF, Clause
 from truekeep.text.lexemes import lexemes
-from truekeep.text.salient import Kind
+from truekeep.text.tokens import Kind
+
+if TYPE_CHECKING:
+    from truekeep.trust.influence.claims import Claim
 
 _FIELD = "\x1f"
 _VALUE_KINDS = tuple(f"{kind}:" for kind in Kind)
 _MOST_QUESTIONS = 8
+"""Questions that one claim answers; each costs a lookup at every write."""
 _MOST_WORDS = 2
+"""Longer answers to a question are descriptions, which may both hold."""
 _LEAST_SAID = 3
 _AT_AN_EMPLOYER = frozenset({"at"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from truekeep.trust.origin import is_lasting
 from truekeep.types import Approval, Standing
 
 
@@ -17,7 +18,7 @@ class Shelf:
 
     def fades_at(self, standing: Standing, approval: Approval | None, written_at: datetime) -> datetime | None:
         """When a memory that has not come to be able to act by then expires; what may act does not."""
-        if standing is Standing.OWNER or approval is not None:
+        if is_lasting(standing, approval):
             return None
         days = self.enrolled_days if standing is Standing.ENROLLED else self.hearsay_days
         try:

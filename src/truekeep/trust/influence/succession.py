@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
-from truekeep.influence.corroboration import Reader, standing_for
+from truekeep.trust.influence.corroboration import Reader, standing_for
 from truekeep.types import Approval, Memory, Standing
 
 
@@ -62,7 +62,7 @@ class Rival:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SuccessionPlace:
     """What its rivals leave a memory: replaced by whom, held back by whom, contesting whom."""
 
     retired_by: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Place:
         return not (self.retired_by or self.outdated_by or self.held_by)
 
 
-UNRIVALLED = Place()
+UNRIVALLED = SuccessionPlace()
 
 
 def replaces(newer: Rank, older: Rank, *, newer_acts: bool) -> bool:
@@ -87,13 +87,13 @@ def replaces(newer: Rank, older: Rank, *, newer_acts: bool) -> bool:
     return newer_acts and newer >= older and newer > Rank.HEARSAY
 
 
-def place(own: Rank, acts: bool, rivals: Iterable[Rival], now: datetime) -> Place:
+def place(own: Rank, acts: bool, rivals: Iterable[Rival], now: datetime) -> SuccessionPlace:
     """The place of a memory of that rank among its rivals."""
     listed = list(rivals)
     winners = [one for one in listed if one.is_newer and replaces(one.rank, own, newer_acts=one.acts)]
     begun = [one for one in winners if one.since <= now]
     elders = [one for one in listed if not one.is_newer and not one.is_retired]
-    return Place(
+    return SuccessionPlace(
         retired_by=tuple(one.memory_id for one in begun if one.is_whole),
         outdated_by=tuple(one.memory_id for one in begun if not one.is_whole),
         held_by=tuple(one.memory_id for one in elders if one.acts and one.rank > own),

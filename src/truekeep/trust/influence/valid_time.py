@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from truekeep.influence.claims import Claim
-from truekeep.text.clause import Clause
+from truekeep.text.dates import resolved
 from truekeep.text.lexemes import lexemes
-from truekeep.text.salient import Kind
-from truekeep.text.salient.dates import resolved
+from truekeep.text.tokens import Kind
+
+if TYPE_CHECKING:
+    from truekeep.text.clause import Clause
+    from truekeep.trust.influence.claims import Claim
 
 _DAY = re.compile(r"(\d{4})(?:-(\d{2}))?(?:-(\d{2}))?", re.ASCII)
 _YEARLY = re.compile(r"--(\d{2})(?:-(\d{2}))?", re.ASCII)

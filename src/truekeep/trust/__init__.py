@@ -1,0 +1,1 @@
+"""Who is believed, for what: pure rules, values in, values out."""

@@ -1,0 +1,127 @@
+"""The opening forms and stop words of each language with tables, as data; they only ever narrow what is proved."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from truekeep.trust.flow.reading import WORD, read_table
+
+# Pronouns that Romance languages write onto a verb: "mándale", "scrivigli".
+_ENCLITIC = re.compile(r"(?<=\w{3})(?:me|te|le|les|lo|la|los|las|nos|se|gli|mi|ti|ci|li|lhe|lhes)+$")
+LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl")
+ACTS = ("say", "pay", "make", "change", "remove", "run", "share")
+_PHRASES = (
+    "polite",
+    "leads",
+    "negation",
+    "report",
+    "condition",
+    "question",
+    "refusal",
+    "copulas",
+    "pronouns",
+    "dictating",
+    "joins",
+    "wishes",
+    "standing",
+)
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningForms:
+    """One language: verbs that open a request with the acts they can mean, and phrases by what they do."""
+
+    name: str
+    verbs: Mapping[Phrase, frozenset[str]]
+    phrases: Mapping[str, Mapping[str, tuple[Phrase, ...]]]
+    """For each sort of phrase, the phrases by their first word, longest first."""
+    common: frozenset[str]
+    known: frozenset[str]
+    """Every single word of the tables: how much of a message they cover tells its language."""
+
+    def at(self, sort: str, words: tuple[str, ...], place: int) -> int:
+        """How many words from there make a phrase of that sort; zero if they make none."""
+        for phrase in self.phrases[sort].get(words[place], ()) if place < len(words) else ():
+            if words[place : place + len(phrase)] == phrase:
+                return len(phrase)
+        return 0
+
+    def has(self, sort: str, words: tuple[str, ...]) -> bool:
+        """Whether a phrase of that sort stands anywhere among the words."""
+        table = self.phrases[sort]
+        return any(word in table and self.at(sort, words, place) for place, word in enumerate(words))
+
+    def acts_at(self, words: tuple[str, ...], place: int) -> frozenset[str]:
+        """The acts of the verb that stands there; two words at most, because Chinese verbs have two."""
+        for length in (2, 1):
+            if acts := self.verbs.get(words[place : place + length]):
+                return acts
+        bare = bare_letters(words[place]) if place < len(words) else ""
+        return self.verbs.get((bare,)) or self.verbs.get((_ENCLITIC.sub("", bare),)) or frozenset()
+
+
+def bare_letters(word: str) -> str:
+    """A word in lower case without accents, as people in a hurry and names of tools write it."""
+    return "".join(c for c in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(c))
+
+
+def _split(text: str) -> Phrase:
+    return tuple(WORD.findall(text.lower()))
+
+
+@cache
+def forms(name: str) -> OpeningForms:
+    """The tables of one language."""
+    table = read_table("act", "forms", f"{name}.toml")
+    verbs: dict[Phrase, set[str]] = {}
+    for act in ("reads", *ACTS):
+        for verb in table[act].split():
+            for spelling in (_split(verb), _split(bare_letters(verb))):
+                verbs.setdefault(spelling, set()).add(act)
+    phrases = {sort: _by_first_word(map(_split, table[sort])) for sort in _PHRASES}
+    common = frozenset(part for word in table["common"].split() for part in _split(word))
+    known = common.union(*(phrases[sort] for sort in _PHRASES), (verb[0] for verb in verbs))
+    return OpeningForms(name, {verb: frozenset(acts) for verb, acts in verbs.items()}, phrases, common, known)
+
+
+def _by_first_word(phrases: Iterable[Phrase]) -> dict[str, tuple[Phrase, ...]]:
+    found: dict[str, list[Phrase]] = {}
+    for phrase in phrases:
+        if phrase:
+            found.setdefault(phrase[0], []).append(phrase)
+    return {first: tuple(sorted(rest, key=len, reverse=True)) for first, rest in found.items()}
+
+
+@cache
+def act_words() -> Mapping[str, frozenset[str]]:
+    """Verbs of all languages with the acts they mean, without accents, as tool names write them."""
+    table = read_table("act", "acts.toml")
+    found: dict[str, set[str]] = {}
+    for act in ACTS:
+        for word in table[act].split():
+            found.setdefault(bare_letters(word), set()).add(act)
+    for name in LANGUAGES:
+        for verb, acts in forms(name).verbs.items():
+            if len(verb) == 1 and acts - {"reads"}:
+                found.setdefault(bare_letters(verb[0]), set()).update(acts - {"reads"})
+    return {word: frozenset(acts) for word, acts in found.items()}
+
+
+@cache
+def common_words() -> frozenset[str]:
+    """Words of all languages that name nothing: they link no memory with a request."""
+    return frozenset(word for name in LANGUAGES for word in forms(name).common)
+
+
+def spoken(words: tuple[str, ...]) -> tuple[OpeningForms, ...]:
+    """The languages a message may be in: those whose tables cover most of it; none if they cover nothing."""
+    counts = {name: sum(word in forms(name).known for word in words) for name in LANGUAGES}
+    best = max(counts.values(), default=0)
+    if not best or 8 * best < len(words):
+        return ()
+    return tuple(forms(name) for name in LANGUAGES if counts[name] * 4 >= best * 3)

@@ -1,0 +1,106 @@
+"""What the owner required and a call leaves out: values of the request, dictated words, standing wishes, silence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from truekeep.trust.flow.forms import LANGUAGES, act_words, forms
+from truekeep.trust.flow.index import naming
+from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
+from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
+from truekeep.trust.flow.requests import ClauseSort
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
+from truekeep.trust.flow.scope import RARE, RequestScope
+from truekeep.trust.flow.tools import name_words
+
+_NEAR = 3
+"""Words before a number that say what it is."""
+
+
+def omits(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
+    """Whether the call leaves out a typed value that the request's clause names."""
+    leaves = tuple(leaves)
+    given = [read(leaf.text) for leaf in leaves]
+    given += [read(text) for leaf in leaves for text in _of_record(scope, leaf)]
+    keys = {key for reading in given for key in reading.keys}
+    named = scope.own.values_in(scope.clause)
+    for value in named:
+        if value.kind in ("mail", "code", "path") and value.key not in keys:
+            # One of several suits a call that goes to one of them.
+            others = {other.key for other in named if other.kind == value.kind}
+            if not _is_spelt(value, given) and not others & keys:
+                return True
+        is_named = value.kind == "num" and value.key not in keys and not _is_bound(scope, value)
+        if is_named and not _is_computed(value.form, leaves, given):
+            return True
+    return False
+
+
+def _of_record(scope: RequestScope, leaf: ArgumentLeaf) -> Iterator[str]:
+    """What the record of an id is called: "draft 2" is not left out where its id is given."""
+    form = leaf.text.strip().lower()
+    for record in scope.evidence.records.records if form else ():
+        if form in record.ids.values():
+            yield from record.fields.values()
+
+
+def _is_bound(scope: RequestScope, value: TypedValue) -> bool:
+    """Whether a number only bounds what is chosen: "under 80", "höchstens 80"."""
+    before = [word for word, _, end in scope.own.reading.spans if end <= value.start][-_NEAR:]
+    return bool(frozenset(before) & words_of("bounds"))
+
+
+def _is_spelt(value: TypedValue, given: Iterable[TextReading]) -> bool:
+    return any(value.form in reading.flat or reading.flat in value.form for reading in given if reading.flat)
+
+
+def _is_computed(form: str, leaves: Iterable[ArgumentLeaf], given: Iterable[TextReading]) -> bool:
+    """Whether a number of the request is in the call in another unit, or as an hour or a day."""
+    if not form.replace(".", "").isdigit() or any(form in in_other_units(leaf) for leaf in leaves):
+        return True
+    given = tuple(given)
+    digits = {number for reading in given for number in re.findall(r"\d+", reading.flat)}
+    number = float(form)
+    spelt = {f"{number * factor:g}" for factor in (1, 60, 100, 3600)}
+    hours = {f"{int(number):02d}", f"{int(number) + HALF_DAY:02d}"} if number < 32 else set()
+    return bool((spelt | hours) & digits) or any(moment_of(reading.flat.upper()) != (None, None) for reading in given)
+
+
+def says_as_dictated(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
+    """Whether everything that the request puts in quotation marks for somebody stands whole in the call."""
+    if "say" not in scope.clause.acts:
+        return True
+    given = [read(leaf.text).flat for leaf in leaves]
+    quotes = scope.own.quotes_in(scope.own.clauses[place] for place in scope.group)
+    return all(any(quote in text for text in given) for quote in quotes)
+
+
+def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:
+    """Whether content speaks of what the owner's message says not to mention."""
+    for clause in scope.own.clauses:
+        if clause.sort is ClauseSort.STOPPED and _silence() & clause.stems:
+            words = clause.stems - _silence() - scope.clause_stems - frozenset(map(stem, act_words()))
+            if words & text.stems:
+                return True
+    return False
+
+
+@cache
+def _silence() -> frozenset[str]:
+    return frozenset(map(stem, words_of("silence")))
+
+
+def breaks_standing_wish(scope: RequestScope, name: str, leaves: Iterable[ArgumentLeaf]) -> bool:
+    """Whether a passage about what the call does or goes to says "always" and has a value the call leaves out."""
+    given = [read(leaf.text) for leaf in leaves if leaf.role is not ArgumentRole.CONTENT]
+    keys = {key for reading in given for key in reading.keys}
+    words = naming((*name_words(name), *(word for one in given for word in one.words)), words_of("shared_words"))
+    rare = [word for word in words if scope.evidence.memories.counts(word) <= RARE]
+    for held in scope.evidence.memories.sharing(rare):
+        if any(forms(language).has("standing", held.reading.words) for language in LANGUAGES):
+            values = [value for value in held.reading.values if value.kind in ("mail", "code", "id")]
+            if values and not any(value.key in keys for value in values):
+                return True
+    return False

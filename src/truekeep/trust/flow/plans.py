@@ -1,0 +1,55 @@
+"""Compare a call's value with what a plan entry says about its argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from truekeep.trust.flow.moments import moment_of
+from truekeep.trust.flow.reading import TextReading, read
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
+
+if TYPE_CHECKING:
+    from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence
+
+
+def planned(evidence: SessionEvidence, entry: PlanEntry, leaf: ArgumentLeaf) -> bool:
+    """Whether an entry intended this value: as a literal, or as a field of a result.
+
+    What a plan leaves to be composed is content. A target that it leaves open is proved by nothing here: a plan that
+    says "some command" would otherwise let any command through.
+    """
+    said = entry.arguments.get(leaf.top)
+    if said is None:
+        return False
+    if "literal" in said:
+        return any(_same(read(leaf.text), read(str(_plain(part)))) for part in _parts(said["literal"]))
+    if "result" in said:
+        return _from_result(evidence, said["result"], leaf)
+    return bool(said.get("content")) and leaf.role is not ArgumentRole.WHOLE and moment_of(leaf.text) != (None, None)
+
+
+def _from_result(evidence: SessionEvidence, place: Any, leaf: ArgumentLeaf) -> bool:
+    if not isinstance(place, (list, tuple)) or len(place) != 2:
+        return False
+    return leaf.text.strip().lower() in evidence.records.results.get((str(place[0]), str(place[1])), ())
+
+
+def _parts(literal: Any) -> Iterator[Any]:
+    if isinstance(literal, Mapping):
+        values: Iterable[Any] = literal.values()
+    elif isinstance(literal, (list, tuple)):
+        values = literal
+    else:
+        yield literal
+        return
+    for value in values:
+        yield from _parts(value)
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _same(value: TextReading, literal: TextReading) -> bool:
+    return value.flat.strip() == literal.flat.strip() or bool(value.sole & literal.sole)

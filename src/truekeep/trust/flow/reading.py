@@ -1,0 +1,184 @@
+"""Read a text once for the act boundary: its words, its typed values and where each of them stands.
+
+This is the only module here that knows the text room. Everything is compared in one normal form: plain characters,
+lower case, single spaces. Accents and alphabets stay, because a look-alike must not prove anything; ``disguised``
+is the other direction, a spelling shared by everything that could pass for the value, used to recognise hearsay.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from operator import itemgetter
+from urllib.parse import unquote
+
+from truekeep.data import read_table
+from truekeep.text.analysis import analysed
+from truekeep.text.dates import resolved
+from truekeep.text.decode import decoded
+from truekeep.text.fold import loose, plain
+from truekeep.text.tokens import Kind
+from truekeep.text.view import View
+
+__all__ = ["TextReading", "TypedValue", "disguised", "hidden_texts", "pairs", "read", "read_table", "stem"]
+
+_BLANK = re.compile(r"[^\S\n]+")
+WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+n't\b|(?:(?![\u3400-\u9fff])[^\W_])+")
+_CHUNK = re.compile(r"[~/@#]?[^\W_](?:[\w.@:/\\+=~#&%?*-]*[\w/])?|~/?")
+_GLUE = re.compile(r"[\w][_.@:/\\+=~#&%?*-]+[\w]|^[~/@#]")
+_CJK = re.compile("[\u3400-\u9fff]")
+_JOINED = re.compile(r"[_./@:#=\\+~]|\d")
+_NOT_ALNUM = re.compile(r"[\W_]+")
+_GROUPS = re.compile(r"(?<![\w.])\d{2,}(?:[ -]\d{2,})+(?![\w])")
+_DATE = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?:-?\d\d){0,3}")
+_SUB_ADDRESS = re.compile(r"\+[^@]*@")
+# Endings that inflect a word in the languages with tables; a stem only ever links a word with its other forms.
+_ENDINGS = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|en|em|er|e|n|t|a|u|y|i|o|om|ou|ovi|ami)$")
+_AMOUNTS = frozenset({Kind.NUMBER, Kind.MONEY, Kind.PERCENT})
+_PLAIN = {Kind.EMAIL: "mail", Kind.URL: "url", Kind.DOMAIN: "host", Kind.PATH: "path", Kind.TIME: "time"}
+_CODES = frozenset({Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.PHONE})
+WEIGHTY = frozenset({"mail", "url", "host", "path", "code", "id"})
+"""Kinds that name one party or place: nobody writes them by accident, so where one came from is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedValue:
+    """One typed value: its kind, the form every spelling of it shares, and its place in the normal form."""
+
+    kind: str
+    form: str
+    start: int
+    end: int
+
+    @property
+    def key(self) -> str:
+        """Kind and form in one string, as indexes hold it."""
+        return f"{self.kind}:{self.form}"
+
+
+@dataclass(frozen=True, eq=False)
+class TextReading:
+    """A text in its normal form, with the words and typed values in it."""
+
+    cased: str
+    flat: str
+    values: tuple[TypedValue, ...]
+
+    @cached_property
+    def spans(self) -> tuple[tuple[str, int, int], ...]:
+        """Words with their places."""
+        return tuple((m[0], *m.span()) for m in WORD.finditer(self.flat))
+
+    def between(self, start: int, end: int) -> tuple[tuple[str, int, int], ...]:
+        """The words that begin between two places, found without going through all the others."""
+        first = bisect_left(self.spans, start, key=itemgetter(1))
+        return self.spans[first : bisect_left(self.spans, end, lo=first, key=itemgetter(1))]
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Words in order."""
+        return tuple(word for word, _, _ in self.spans)
+
+    @cached_property
+    def _glued(self) -> frozenset[int]:
+        marks = (value for value in self.values if value.kind in WEIGHTY and _JOINED.search(value.form))
+        return frozenset(place for value in marks for place in range(value.start, value.end))
+
+    def is_glued(self, place: int) -> bool:
+        """Whether a place lies inside a path, address or identifier."""
+        return place in self._glued
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of all words, and pairs of characters where a character is a word."""
+        return frozenset(map(stem, self.words)) | pairs(self.words)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of all typed values."""
+        return frozenset(value.key for value in self.values)
+
+    @cached_property
+    def sole(self) -> frozenset[str]:
+        """The keys of values that are the whole text, as an argument's value should be."""
+        bare = self.flat.strip(" \n\"'()<>[]")
+        return frozenset(value.key for value in self.values if value.end - value.start >= len(bare))
+
+
+@lru_cache(maxsize=4096)
+def stem(word: str) -> str:
+    """A word without its ending; short words stay as they are."""
+    return _ENDINGS.sub("", _ENDINGS.sub("", word))
+
+
+def pairs(words: Iterable[str]) -> frozenset[str]:
+    """Neighbouring Chinese characters, two by two: one alone names nothing."""
+    row = list(words)
+    return frozenset(a + b for a, b in pairwise(row) if _CJK.fullmatch(a) and _CJK.fullmatch(b))
+
+
+def disguised(text: str) -> str:
+    """A spelling shared by all disguises of a value; never proof."""
+    return loose(unquote(_SUB_ADDRESS.sub("@", text.removeprefix("mailto:"))))
+
+
+def hidden_texts(text: str) -> Iterator[str]:
+    """What a text says once its encodings are undone: percent, base64, hexadecimal and their kin."""
+    for view in decoded(View("raw", text)):
+        yield view.text
+
+
+@lru_cache(maxsize=512)
+def read(text: str, at: datetime | None = None) -> TextReading:
+    """The reading of a text; dates such as "Friday" are resolved as said at ``at``."""
+    cased = _BLANK.sub(" ", plain(text).text)
+    flat = "".join(c if len(c.lower()) != 1 else c.lower() for c in cased) if not cased.isascii() else cased.lower()
+    found = {(value.start, value.end, value.key): value for value in _values(cased, flat, at)}
+    return TextReading(cased, flat, tuple(sorted(found.values(), key=lambda value: (value.start, -value.end))))
+
+
+def _values(cased: str, flat: str, at: datetime | None) -> Iterator[TypedValue]:
+    for value in analysed(cased).values:
+        start, end = value.span
+        for form in (value.value, *value.also):
+            for kind, plain_form in _typed(value.kind, form, flat[start:end], at):
+                yield TypedValue(kind, plain_form, start, end)
+            if value.kind is Kind.URL and (host := host_of(form)) and (place := flat.find(host, start, end)) >= 0:
+                yield TypedValue("host", host, place, place + len(host))
+    for match in _CHUNK.finditer(flat):
+        chunk = match[0]
+        if _GLUE.search(chunk) and not chunk.isdigit():
+            yield TypedValue("id", chunk.removeprefix("mailto:"), *match.span())
+    for match in _GROUPS.finditer(flat):
+        if not _DATE.fullmatch(match[0]):
+            yield TypedValue("code", _NOT_ALNUM.sub("", match[0]), *match.span())
+
+
+def _typed(kind: Kind, form: str, text: str, at: datetime | None) -> Iterator[tuple[str, str]]:
+    """The kinds and forms under which a value of the text room is compared here."""
+    if kind in _AMOUNTS:
+        yield "num", form.partition(" ")[0]
+        if len(text) >= 4 and text.isdigit():
+            yield "code", text
+    elif kind in _CODES:
+        yield "code", _NOT_ALNUM.sub("", form).lower().removeprefix("00" if kind is Kind.PHONE else "\0")
+        if form.isdigit():
+            yield "num", form.lstrip("0") or "0"
+    elif kind is Kind.URL and form.startswith("mailto:"):
+        yield "mail", form.removeprefix("mailto:").partition("?")[0]
+    elif kind is Kind.DATE:
+        yield from (("date", day) for day in (resolved(form, at) if at else (form,)))
+    elif kind in _PLAIN:
+        yield _PLAIN[kind], form.lower()
+
+
+def host_of(url: str) -> str:
+    """The host of a link as a browser finds it, without user-info, port and the leading www."""
+    rest = url.lower().partition("://")[2] or url.lower()
+    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0]
+    return authority.rpartition("@")[2].partition(":")[0].rstrip(".").removeprefix("www.")

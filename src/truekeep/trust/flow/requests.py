@@ -1,0 +1,367 @@
+"""What the owner asked for: clauses of a message, taken at their opening words and stopped by stop words.
+
+Nothing here understands a sentence. A clause is a request when an opening form heads it, and it proves nothing as soon
+as a negation, report, condition, question or quotation stands in it; negations are never counted. After a verb of
+saying, what shall be said is dictated: it may be full of negations, and it names no target.
+
+A later refusal withdraws every earlier request, whatever else it names; a message in no language with tables
+suspends them. Inside one message, what is negated stays out of reach of that message's requests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+
+from truekeep.trust.flow.forms import OpeningForms, act_words, bare_letters, common_words, spoken
+from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
+
+
+class ClauseSort(StrEnum):
+    """What a clause is for the boundary."""
+
+    REQUEST = "request"
+    READING = "reading"
+    """A request that only asks for something to be looked at."""
+    STATEMENT = "statement"
+    FRAGMENT = "fragment"
+    QUESTION = "question"
+    STOPPED = "stopped"
+    REFUSAL = "refusal"
+
+
+PROVING = frozenset({ClauseSort.REQUEST, ClauseSort.READING, ClauseSort.STATEMENT, ClauseSort.FRAGMENT})
+_SENTENCE = re.compile(r"[.!?;]+(?=\s|$)|[\u3002\uff01\uff1f\uff1b]|\n+")
+_COMMA = re.compile(r",(?=[\s\u3400-\u9fff])|[\uff0c\u3001]|:(?=\s)| [-\u2013\u2014] |\(|\)(?=\s)")
+_QUOTED = re.compile(r"\"[^\"\n]{1,2000}\"|(?<!\w)'[^'\n]{1,400}'(?!\w)")
+_FEW_WORDS = 4
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+# A name and how much it gets: "Quince Foods 50 euros". What follows the amount belongs to it.
+_NAMED_AMOUNT = re.compile(r"(?:[^\W\d_a-z][\w'&.-]*\s+){1,4}[^\w\s]?\d")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerClause:
+    """A piece of a message: what sort it is, which acts its verb can mean, and up to where it names targets."""
+
+    sort: ClauseSort
+    start: int
+    end: int
+    words: tuple[str, ...]
+    acts: frozenset[str] = frozenset()
+    names_until: int = 0
+    refuses: bool = False
+    pronoun: bool = False
+    goes_on: bool = False
+    """Whether a joining word ties it to the clause before."""
+    dictates: bool = False
+    """Whether what follows in the sentence is what shall be said, and names nothing."""
+    denies: bool = False
+    """Whether a negation or exclusion stands in it; a report or a condition excludes nothing."""
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """Stems of the words that name something."""
+        return frozenset(stem(word) for word in self.words if word not in common_words() and len(word) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSaid:
+    """A message of the owner's, read: its clauses, and whether its language has tables."""
+
+    reading: TextReading
+    clauses: tuple[OwnerClause, ...]
+    is_understood: bool
+
+    @property
+    def refuses(self) -> bool:
+        """Whether it takes back what was asked before."""
+        return not self.is_understood or any(clause.refuses for clause in self.clauses)
+
+    def values_in(self, clause: OwnerClause) -> tuple[TypedValue, ...]:
+        """The typed values that a clause names, leaving out what it only dictates."""
+        end = clause.names_until or clause.end
+        return tuple(value for value in self.reading.values if clause.start <= value.start and value.end <= end)
+
+    def sort_at(self, place: int) -> ClauseSort:
+        """The sort of the clause at a place; what a clause dictates is a statement to others, not a name."""
+        for clause in self.clauses:
+            if clause.start <= place < clause.end:
+                return clause.sort
+        return ClauseSort.STOPPED
+
+    def quotes_in(self, clauses: Iterable[OwnerClause]) -> tuple[str, ...]:
+        """What stands in quotation marks in those clauses and is more than a name, without its marks."""
+        spans = [(clause.start, clause.end) for clause in clauses]
+        return tuple(
+            self.reading.flat[match.start() + 1 : match.end() - 1].strip(" .,!")
+            for match in _QUOTED.finditer(self.reading.flat)
+            if any(start <= match.start() < end for start, end in spans) and " " in match[0].strip()
+        )
+
+    def is_dictated(self, place: int) -> bool:
+        """Whether a place lies in what shall be said to somebody."""
+        return any(0 < clause.names_until <= place < clause.end for clause in self.clauses)
+
+
+def passage(text: str, at: datetime | None = None) -> OwnerSaid:
+    """A remembered passage, read: a fact keeps its sense before a condition that only follows it."""
+    return said(text, at, (), True)
+
+
+@lru_cache(maxsize=1024)
+def said(
+    text: str, at: datetime | None = None, foreign: tuple[tuple[int, int], ...] = (), is_passage: bool = False
+) -> OwnerSaid:
+    """A message, read; foreign spans are blanked before anything looks at it."""
+    own = "".join("\n" if any(a <= i < b for a, b in foreign) else c for i, c in enumerate(text)) if foreign else text
+    reading = read(own, at)
+    words = tuple(word for word in _between(reading, 0, len(reading.flat)) if word.isalpha() or "'" in word)
+    languages = spoken(words)
+    clauses: list[OwnerClause] = []
+    quoted = [span for match in _QUOTED.finditer(reading.flat) if _is_sentence(span := match.span(), reading)]
+    for sentence in _cut(reading.flat, 0, len(reading.flat), _SENTENCE):
+        clauses += _sentence(reading, sentence, languages, quoted, is_passage)
+    return OwnerSaid(reading, tuple(clauses), bool(languages) or not reading.words)
+
+
+def _is_sentence(span: tuple[int, int], reading: TextReading) -> bool:
+    """Whether something in quotation marks is a clause somebody said; a quoted value has few words."""
+    return len(_between(reading, *span)) > _FEW_WORDS
+
+
+def _between(reading: TextReading, start: int, end: int) -> tuple[str, ...]:
+    return tuple(word for word, _, _ in _inside(reading, start, end))
+
+
+def _inside(reading: TextReading, start: int, end: int) -> list[tuple[str, int, int]]:
+    """The words between two places; what a path, address or identifier is made of are no words of a sentence."""
+    return [item for item in reading.between(start, end) if item[2] <= end and not reading.is_glued(item[1])]
+
+
+def _cut(text: str, start: int, end: int, marks: re.Pattern[str]) -> list[tuple[int, int]]:
+    pieces, begin = [], start
+    for match in marks.finditer(text, start, end):
+        pieces.append((begin, match.end()))
+        begin = match.end()
+    pieces.append((begin, end))
+    return [(a, b) for a, b in pieces if text[a:b].strip()]
+
+
+def _sentence(
+    reading: TextReading,
+    span: tuple[int, int],
+    languages: tuple[OpeningForms, ...],
+    quoted: Sequence[tuple[int, int]],
+    is_passage: bool,
+) -> list[OwnerClause]:
+    """The clauses of one sentence; conditions and reports reach over all of what follows them in it."""
+    asks = reading.flat[span[0] : span[1]].rstrip(" \n\"')").endswith(("?", "\uff1f"))
+    parts = [part for piece in _cut(reading.flat, *span, _COMMA) for part in _at_joins(reading, piece, languages)]
+    found: list[OwnerClause] = []
+    for start, end in parts:
+        clause = _clause(reading, start, end, languages)
+        in_quotes = any(a <= start and end <= b + 1 for a, b in quoted)
+        is_asked = asks and not (found and found[0].dictates) and not clause.dictates
+        if in_quotes or (not languages and len(clause.words) > _FEW_WORDS):
+            clause = _as(clause, ClauseSort.STOPPED)
+        elif is_asked and clause.sort in PROVING and not _is_polite(clause, languages):
+            clause = _as(clause, ClauseSort.QUESTION)
+        if found and clause.sort is ClauseSort.FRAGMENT and _is_another(reading, found[-1], start):
+            # "Pay Northwind 300 and Quince Foods 50" asks for two acts, each with its own party and amount.
+            clause = replace(clause, sort=found[-1].sort, acts=found[-1].acts)
+        elif found and found[-1].dictates and clause.sort is not ClauseSort.REQUEST:
+            clause = OwnerClause(ClauseSort.FRAGMENT, start, end, (), names_until=start, dictates=True)
+        elif not found and clause.sort is ClauseSort.FRAGMENT and len(clause.words) > 1 and not asks and not is_passage:
+            # An opening word that no table knows: it asks for nothing but a tool that bears one of its words.
+            clause = _as(clause, ClauseSort.REQUEST)
+        found.append(clause)
+    return _reach(found, languages, is_passage)
+
+
+def _reach(clauses: list[OwnerClause], languages: tuple[OpeningForms, ...], is_passage: bool) -> list[OwnerClause]:
+    """A condition stops its whole sentence, a report all that follows it there."""
+    stopped = not is_passage and any(_stops(clause, languages, "condition") for clause in clauses)
+    found: list[OwnerClause] = []
+    for clause in clauses:
+        stopped = stopped or _stops(clause, languages, "report") or _stops(clause, languages, "condition")
+        found.append(_as(clause, ClauseSort.STOPPED) if stopped and clause.sort in PROVING else clause)
+    return found
+
+
+def _stops(clause: OwnerClause, languages: tuple[OpeningForms, ...], sort: str) -> bool:
+    return clause.sort is ClauseSort.STOPPED and any(forms.has(sort, clause.words) for forms in languages)
+
+
+def _as(clause: OwnerClause, sort: ClauseSort) -> OwnerClause:
+    return replace(clause, sort=sort)
+
+
+def _is_polite(clause: OwnerClause, languages: tuple[OpeningForms, ...]) -> bool:
+    return any(forms.at("polite", clause.words, _after_leads(clause.words, forms)) for forms in languages)
+
+
+def _at_joins(
+    reading: TextReading, span: tuple[int, int], languages: tuple[OpeningForms, ...]
+) -> list[tuple[int, int]]:
+    """A piece cut again where a joining word stands before an opening form, or before another name with an amount."""
+    start, end = span
+    inside = _inside(reading, start, end)
+    words = tuple(word for word, _, _ in inside)
+    cuts = [
+        inside[place][1]
+        for place in range(1, len(inside) - 1)
+        if any(
+            (length := forms.at("joins", words, place))
+            and (_opens(forms, words, place + 1) or _shares_out(reading, start, inside, place, place + length))
+            for forms in languages
+        )
+    ]
+    return list(zip([start, *cuts], [*cuts, end], strict=True))
+
+
+def _shares_out(
+    reading: TextReading, start: int, inside: Sequence[tuple[str, int, int]], join: int, after: int
+) -> bool:
+    """Whether a name with an amount stands on both sides of a joining word."""
+    if after >= len(inside) or not _NAMED_AMOUNT.match(reading.cased, inside[after][1]):
+        return False
+    return bool(_NAMED_AMOUNT.search(reading.cased, start, inside[join][1]))
+
+
+def _is_another(reading: TextReading, before: OwnerClause, start: int) -> bool:
+    """Whether a piece goes on with a request: another name with another amount."""
+    if before.sort is not ClauseSort.REQUEST or not _NAMED_AMOUNT.search(reading.cased, before.start, before.end):
+        return False
+    words = [first for _, first, _ in reading.spans if first >= start][:2]
+    return any(_NAMED_AMOUNT.match(reading.cased, first) for first in words)
+
+
+def _opens(forms: OpeningForms, words: tuple[str, ...], place: int) -> bool:
+    return bool(forms.acts_at(words, place) or forms.at("polite", words, place) or forms.at("refusal", words, place))
+
+
+def _after_leads(words: tuple[str, ...], forms: OpeningForms) -> int:
+    place = 0
+    while place < len(words):
+        length = forms.at("leads", words, place) or forms.at("joins", words, place)
+        if not length:
+            break
+        place += length
+    return place
+
+
+def _clause(reading: TextReading, start: int, end: int, languages: tuple[OpeningForms, ...]) -> OwnerClause:
+    inside = _inside(reading, start, end)
+    words = tuple(word for word, _, _ in inside)
+    best = OwnerClause(ClauseSort.FRAGMENT, start, end, words)
+    refuses = any(forms.at("refusal", words, _after_leads(words, forms)) for forms in languages)
+    for forms in languages:
+        acts, cut, sort = _opening(words, forms)
+        until = inside[cut][1] if cut < len(words) else end
+        if sort is ClauseSort.STOPPED or best.sort is ClauseSort.STOPPED:
+            best = OwnerClause(ClauseSort.STOPPED, start, end, words, best.acts | acts, until)
+        elif sort not in (ClauseSort.FRAGMENT, ClauseSort.STATEMENT) or best.sort is ClauseSort.FRAGMENT:
+            pronoun = forms.has("pronouns", words[:cut])
+            best = OwnerClause(sort, start, end, words, best.acts | acts, until, pronoun=pronoun or best.pronoun)
+    dictates = "say" in best.acts and (
+        0 < best.names_until < end or reading.flat[start:end].rstrip().endswith((":", "\uff1a"))
+    )
+    goes_on = any(forms.at("joins", words, 0) for forms in languages)
+    is_bare = refuses and all(
+        word in common_words() or _is_refusal(word, languages)
+        for word in words[min((_after_leads(words, forms) for forms in languages), default=0) :]
+    )
+    sort = ClauseSort.REFUSAL if is_bare else best.sort
+    denies = sort is ClauseSort.STOPPED and any(forms.has("negation", words) for forms in languages)
+    return OwnerClause(
+        sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, denies
+    )
+
+
+def _is_refusal(word: str, languages: Iterable[OpeningForms]) -> bool:
+    return any(word in phrase for forms in languages for some in forms.phrases["refusal"].values() for phrase in some)
+
+
+def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str], int, ClauseSort]:
+    """The acts of a clause's heading verb, the place where dictation begins, and the clause's sort."""
+    place = _after_leads(words, forms)
+    polite = 0
+    while place < len(words) and (length := forms.at("polite", words, place)):
+        place, polite = place + length, polite + length
+    acts = forms.acts_at(words, place) if place < len(words) else frozenset()
+    if polite and not acts and forms.name == "zh":
+        # Chinese puts the object of "把" before the verb.
+        acts = frozenset(act for at in range(place, len(words)) for act in forms.acts_at(words, at))
+    if not acts and forms.name == "de" and forms.has("polite", words[1:]):
+        # German puts the infinitive last: "die Rechnung bitte bezahlen".
+        acts = act_words().get(bare_letters(words[-1].translate(_UMLAUTS)), frozenset())
+        polite = polite or len(acts)
+    cut = len(words)
+    if "say" in acts:
+        cut = next((at for at in range(place + 1, len(words)) if forms.at("dictating", words, at)), len(words))
+    naming = words[:cut]
+    if any(forms.has(sort, naming) for sort in ("negation", "report")) or forms.has("condition", naming[place:]):
+        return acts, cut, ClauseSort.STOPPED
+    if acts or (polite and not forms.has("wishes", words[:place])):
+        is_reading = acts <= {"reads"} if acts else False
+        return acts - {"reads"}, cut, ClauseSort.READING if is_reading else ClauseSort.REQUEST
+    if forms.at("question", words, place):
+        return acts, cut, ClauseSort.QUESTION
+    return acts, cut, ClauseSort.STATEMENT if forms.has("copulas", naming) else ClauseSort.FRAGMENT
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest:
+    """One request that is open: a clause of one of the owner's messages."""
+
+    message: int
+    clause: int
+
+    @property
+    def id(self) -> str:
+        """A name for it that stays the same for the session."""
+        return f"{self.message}.{self.clause}"
+
+
+_MOST_OPEN = 24
+"""Requests that a call is compared with; each costs time, and one beyond them is asked about."""
+
+
+@dataclass(slots=True)
+class OwnerRequests:
+    """The owner's messages of a session in order, and which requests in them are open. Fill it with ``add``."""
+
+    messages: list[OwnerSaid] = field(default_factory=list)
+    _open: list[OpenRequest] = field(default_factory=list)
+
+    def add(self, text: str, at: datetime | None = None, foreign: Iterable[tuple[int, int]] = ()) -> OwnerSaid:
+        """Take in the next message; earlier requests end if it refuses, and are suspended if it is not understood."""
+        spans = tuple(foreign)
+        found = said(text, at, spans)
+        # A refusal counts wherever it stands: a page that had said "do not pay" first must not make the owner's own
+        # "do not pay" a copy that refuses nothing.
+        if found.refuses or (spans and any(clause.refuses for clause in said(text, at, ()).clauses)):
+            self._open.clear()
+        number = len(self.messages)
+        self.messages.append(found)
+        for place, clause in enumerate(found.clauses):
+            # "and then leave it" goes on with what was asked; a refusal of its own takes it back.
+            if clause.sort is ClauseSort.REFUSAL and not clause.goes_on:
+                self._open = [request for request in self._open if request.message != number]
+            if clause.sort is ClauseSort.REQUEST:
+                self._open.append(OpenRequest(number, place))
+        return found
+
+    @property
+    def open(self) -> tuple[OpenRequest, ...]:
+        """Open requests, newest first; of more than anybody means at once the newest."""
+        return tuple(reversed(self._open[-_MOST_OPEN:]))
+
+    def clause(self, request: OpenRequest) -> OwnerClause:
+        """The clause of a request."""
+        return self.messages[request.message].clauses[request.clause]

@@ -1,0 +1,157 @@
+"""Take a call's arguments apart and say what each value is: a target, content, a flag, or neither.
+
+By the tool's declaration first, then its schema, then the argument's name, then the value's shape. What nothing
+speaks for is a target: unknown is unsafe. Data hides in nested tables, lists and keys, so all of them are walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import Any
+
+from truekeep.errors import InvalidRequest
+from truekeep.trust.flow.reading import read_table
+from truekeep.trust.flow.tools import Tool, name_words
+
+_MOST_LEAVES = 2_000
+_DEEPEST = 24
+_LONGEST_CHOICE = 40
+Scalar = str | int | float | bool | None
+
+
+class ArgumentRole(StrEnum):
+    """What a value is in a call."""
+
+    TARGET = "target"
+    WHOLE = "whole"
+    """A command, code, prompt or filter: a target that only the owner's whole wording proves."""
+    CONTENT = "content"
+    FLAG = "flag"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentLeaf:
+    """One value of a call: the dotted path of its argument, the role, and whether it widens what the call does."""
+
+    path: str
+    top: str
+    key: str
+    value: Scalar
+    role: ArgumentRole
+    widens: bool = False
+
+    @property
+    def text(self) -> str:
+        """The value as text; a whole float is its integer."""
+        if isinstance(self.value, float) and self.value.is_integer():
+            return str(int(self.value))
+        return "" if self.value is None else str(self.value)
+
+
+@cache
+def words_of(table: str) -> frozenset[str]:
+    """One table of names; ``max_results`` is there as one word of letters."""
+    return frozenset(word.replace("_", "") for word in read_table("act", "roles.toml")[table].split())
+
+
+def leaves(tool: Tool, arguments: Mapping[str, Any]) -> tuple[ArgumentLeaf, ...]:
+    """Every value in the arguments with its role, in order."""
+    found: list[ArgumentLeaf] = []
+    for name, value in arguments.items():
+        for path, key, scalar, is_key in _walk(str(name), str(name), value, 0):
+            role, is_wide = (ArgumentRole.TARGET, False) if is_key else _role(tool, str(name), key, scalar)
+            found.append(ArgumentLeaf(path, str(name), key, scalar, role, is_wide))
+            if len(found) > _MOST_LEAVES:
+                raise InvalidRequest("A call has too many values.", hint="Split it into smaller calls.")
+    return tuple(found)
+
+
+def _walk(path: str, key: str, value: Any, depth: int) -> Iterator[tuple[str, str, Scalar, bool]]:
+    if depth > _DEEPEST:
+        raise InvalidRequest("A call's arguments are nested too deeply.", hint="Flatten them.")
+    if isinstance(value, Mapping):
+        for inner, content in value.items():
+            # Where a table maps parties to something, or a key is no plain name, the key itself is data.
+            if _words(key) & words_of("keyed") or not str(inner).replace("_", "").replace("-", "").isalnum():
+                yield f"{path}.{inner}", key, str(inner), True
+            yield from _walk(f"{path}.{inner}", str(inner), content, depth + 1)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for place, content in enumerate(value):
+            yield from _walk(f"{path}[{place}]", key, content, depth + 1)
+    else:
+        yield path, key, _scalar(value), False
+
+
+def _scalar(value: object) -> Scalar:
+    """A value as what it prints: a subclass of ``int`` that lies about itself is what its text says."""
+    if value is None or value is True or value is False:
+        return value
+    if type(value) in (int, float, str):
+        return value  # type: ignore[return-value]
+    return str(value)
+
+
+@lru_cache(maxsize=4_096)
+def _words(name: str) -> frozenset[str]:
+    words = name_words(name)
+    return frozenset({*words, "".join(words)})
+
+
+def _named(key: str, table: str) -> bool:
+    """Whether an argument's whole name, or its last word, is in a table."""
+    words = name_words(key)
+    return bool(words) and ("".join(words) in words_of(table) or words[-1] in words_of(table))
+
+
+def _role(tool: Tool, top: str, key: str, value: Scalar) -> tuple[ArgumentRole, bool]:
+    is_wide = widens(key, value)
+    if {key, top} & set(tool.contents):
+        return ArgumentRole.CONTENT, False
+    if {key, top} & set(tool.targets):
+        return ArgumentRole.TARGET, is_wide
+    if isinstance(value, bool):
+        return _flag(tool, key, value)
+    described = tool.property_of(key)
+    is_default = "default" in described and described["default"] == value
+    is_choice = value in (described.get("enum") or ()) and not is_wide
+    if value is None or is_default or is_choice:
+        return ArgumentRole.NEITHER, False
+    return _by_name(key, value, is_wide)
+
+
+def _by_name(key: str, value: Scalar, is_wide: bool) -> tuple[ArgumentRole, bool]:
+    if _named(key, "whole"):
+        return ArgumentRole.WHOLE, is_wide
+    if _named(key, "content") and isinstance(value, str):
+        return ArgumentRole.CONTENT, False
+    is_size = not isinstance(value, str) and _named(key, "sizes")
+    if not is_wide and (is_size or _named(key, "neutral") or (value == 1 and _named(key, "count"))):
+        return ArgumentRole.NEITHER, False
+    return ArgumentRole.TARGET, is_wide
+
+
+def _flag(tool: Tool, key: str, value: bool) -> tuple[ArgumentRole, bool]:
+    described = tool.property_of(key)
+    if "default" in described:
+        return (ArgumentRole.NEITHER, False) if described["default"] is value else (ArgumentRole.FLAG, True)
+    if widens(key, value):
+        return ArgumentRole.FLAG, True
+    is_quiet = value is False or bool(_words(key) & words_of("harmless"))
+    return (ArgumentRole.NEITHER if is_quiet else ArgumentRole.FLAG), False
+
+
+def widens(key: str, value: Scalar) -> bool:
+    """Whether a value opens something up: a widening flag that is on, a guarding one that is off, a wide choice."""
+    words = _words(key)
+    if isinstance(value, bool):
+        negated = bool(words & {"no", "not", "without", "skip", "disable"})
+        if words & words_of("guarding"):
+            return value is negated
+        return value and bool(words & words_of("widening"))
+    if isinstance(value, str) and len(value) <= _LONGEST_CHOICE:
+        return bool(_words(value) & words_of("widening")) or value.strip() == "*"
+    return False

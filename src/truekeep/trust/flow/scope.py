@@ -1,0 +1,290 @@
+"""What one open request can prove: whole values in the owner's plain words, and memories about who they name.
+
+A scope is one open request: its clause, the other plain clauses of its message, and, where a pronoun points back, the
+owner's earlier messages. A value is proved by standing whole in those words, or in an acting passage that is about
+somebody or something the request names, as long as no newer passage gives that party another value of its kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice, pairwise
+
+from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
+from truekeep.trust.flow.forms import LANGUAGES, common_words, forms
+from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
+from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, read
+from truekeep.trust.flow.requests import PROVING, ClauseSort, OpenRequest, OwnerClause, OwnerSaid, passage
+from truekeep.trust.flow.roles import words_of
+from truekeep.trust.flow.tools import name_words
+
+RARE = 20
+"""A word that stands in more memories than this tells none of them apart."""
+_NAMED_NEAR = 3
+"""Words before a value that belong to it alone; earlier ones in the passage speak of all the values after them."""
+_MOST_OPEN = 40
+"""Open requests that a call is compared with, newest first. Nobody leaves more undone; each costs time."""
+_BRACKET = re.compile(r" ?\([^()]{1,60}\)")
+_LISTING = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "a", "i", "和", "或", "with", "mit"})
+_PIECE = re.compile(r"[;,](?=\s)|[.!?](?=\s)|\n")
+_MARKS = re.compile(r"[^\w\s]|_")
+_REFERRING = frozenset({*PROVING, ClauseSort.QUESTION, ClauseSort.STOPPED})
+"""What a pronoun can point back at; a party of a report is still somebody the owner spoke of."""
+
+
+@dataclass(eq=False)
+class RequestScope:
+    """One open request with what it can prove."""
+
+    evidence: SessionEvidence
+    request: OpenRequest
+    tool: str = ""
+    days: set[str] = field(default_factory=set)
+    """Days that values of this call are proved to be on."""
+
+    @cached_property
+    def own(self) -> OwnerSaid:
+        """The message of the request."""
+        return self.evidence.requests.messages[self.request.message]
+
+    @cached_property
+    def clause(self) -> OwnerClause:
+        """The clause of the request."""
+        return self.own.clauses[self.request.clause]
+
+    @cached_property
+    def messages(self) -> tuple[OwnerSaid, ...]:
+        """The request's message and, if a pronoun points back, the earlier ones, newest first."""
+        found = [self.own]
+        earlier = reversed(self.evidence.requests.messages[: self.request.message])
+        # What was taken back is not pointed at any more.
+        took_back = any(clause.refuses for clause in self.own.clauses[: self.request.clause + 1])
+        for message in earlier if self.looks_back and not took_back else ():
+            found.append(message)
+            if message.refuses:
+                break
+        return tuple(found)
+
+    @cached_property
+    def looks_back(self) -> bool:
+        """Whether a pronoun of the request points at something said before."""
+        return any(self.own.clauses[place].pronoun for place in self.group)
+
+    @cached_property
+    def group(self) -> range:
+        """The request's clause with the plain pieces around it, up to the next request on either side."""
+        clauses, first, last = self.own.clauses, self.request.clause, self.request.clause + 1
+        while first > 0 and not _heads(clauses[first - 1]):
+            first -= 1
+        while last < len(clauses) and not _heads(clauses[last]):
+            last += 1
+        return range(first, last)
+
+    @cached_property
+    def clause_stems(self) -> frozenset[str]:
+        """What the request's own clause names."""
+        return named_in(self.own, (ClauseSort.REQUEST,), range(self.request.clause, self.request.clause + 1))
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """What the request names, with what a pronoun points back at: the rest of the message and earlier ones."""
+        sorts = {ClauseSort.REQUEST, ClauseSort.FRAGMENT, ClauseSort.READING, self.clause.sort}
+        found = named_in(self.own, sorts, self.group)
+        if self.looks_back:
+            found |= named_in(self.own, _REFERRING, range(self.group.stop))
+            for earlier in self.messages[1:]:
+                found |= named_in(earlier, _REFERRING)
+        return found
+
+    @cached_property
+    def forbidden(self) -> frozenset[str]:
+        """Words of what the same message negates; nothing that shares them is asked for."""
+        denied = [place for place, clause in enumerate(self.own.clauses) if clause.denies]
+        words = [named_in(self.own, (ClauseSort.STOPPED,), range(place, place + 1)) for place in denied]
+        return frozenset().union(*words) - named_in(self.own, (ClauseSort.REQUEST,))
+
+    def plain(self, value: TextReading, key: str = "") -> ValueOrigin | None:
+        """Where a value stands whole: in the owner's words, or in an acting passage about what they name."""
+        if self.says(value):
+            return ValueOrigin.REQUEST
+        return ValueOrigin.MEMORY if self.remembered(value, key) else None
+
+    def says(self, value: TextReading) -> bool:
+        """Whether a value stands whole in the owner's words, in plain clauses and nowhere else."""
+        for message in self.messages:
+            places = list(places_of(message.reading, value))
+            if places:
+                return all(self._counts(message, place) for place in places)
+        return False
+
+    def says_in_row(self, value: TextReading) -> bool:
+        """Whether a choice's words stand in a row in a plain clause, in any form of theirs."""
+        for message in self.messages:
+            place = run_at(message.reading, value.words)
+            if place >= 0:
+                return self._counts(message, place)
+        return False
+
+    def _counts(self, message: OwnerSaid, place: int) -> bool:
+        """Whether a place proves: plain words of this request, or plain words and questions it points back at."""
+        if message is not self.own:
+            return proves(message, place) or message.sort_at(place) is ClauseSort.QUESTION
+        clauses = self.own.clauses
+        inside = self.looks_back or any(clauses[n].start <= place < clauses[n].end for n in self.group)
+        return inside and proves(message, place)
+
+    def remembered(self, value: TextReading, key: str = "") -> HeldText | None:
+        """An acting passage that proves a value: about what the request names, plain, and not overtaken."""
+        for held in self.evidence.memories.holding(value):
+            words, places = passage(held.raw, held.at), list(places_of(held.reading, value))
+            # "prod is live, never touch live": where one clause denies a value, the others prove nothing either.
+            for place in places if all(proves(words, one) for one in places) else ():
+                about = _about(held, value, place) if value.sole else _in_piece(held, value, place)
+                linked = self.stems & about or self._by_key(key, about)
+                if linked and not _is_anothers(held, place, key) and not self._overtaken(held, value, linked):
+                    return held
+        return None
+
+    def _by_key(self, key: str, about: frozenset[str]) -> frozenset[str]:
+        """The words of an argument's name, if one passage alone has them: "my plate is …" for ``licence_plate``."""
+        words = naming((*name_words(key), *name_words(self.tool)), words_of("shared_words")) & about
+        return frozenset(word for word in words if self.evidence.memories.counts(word) == 1)
+
+    def _overtaken(self, held: HeldText, value: TextReading, linked: Iterable[str]) -> bool:
+        """Whether a newer passage gives the same party another value of this kind."""
+        kinds = {key.partition(":")[0] for key in value.sole} & WEIGHTY
+        if not kinds or held.at is None:
+            return False
+        for other in self.evidence.memories.sharing(linked):
+            if other.at is not None and other.at > held.at and other.id != held.id:
+                rivals = [v for v in other.reading.values if v.kind in kinds and _is_about(other, v, linked)]
+                if rivals and not any(v.key in value.sole for v in rivals):
+                    return True
+        return False
+
+    @cached_property
+    def linked(self) -> tuple[HeldText, ...]:
+        """Acting passages that share a telling word with the request."""
+        rare = [word for word in self.stems if self.evidence.memories.counts(word) <= RARE]
+        return tuple(self.evidence.memories.sharing(rare))
+
+    @cached_property
+    def party_values(self) -> frozenset[str]:
+        """Addresses and accounts that acting passages give for the party the request names."""
+        return frozenset(
+            value.key
+            for held in self.linked
+            for value in held.reading.values
+            if value.kind in ("mail", "code") and self.remembered(read(held.reading.flat[value.start : value.end]))
+        )
+
+    def calls_for(self, value: TypedValue, text: TextReading) -> bool:
+        """Whether the request itself calls for a value: in its words, dictated ones too, or about its party."""
+        spelt = read(text.flat[value.start : value.end])
+        if any(next(places_of(message.reading, spelt), -1) >= 0 for message in self.messages):
+            return True
+        return self.evidence.is_confirmed(spelt.flat) or self.remembered(spelt) is not None
+
+
+def _about(held: HeldText, value: TextReading, place: int) -> frozenset[str]:
+    """Stems of the words that a passage says a value is about: those of its own statement, if that names anything.
+
+    Else "We bank with Marlow, the number is …" counts: the words between it and the value of its kind before.
+    """
+    own = _in_piece(held, value, place)
+    is_mine = not words_of("mine").isdisjoint(_statement(held, place))
+    if is_mine or own - naming(value.words, words_of("shared_words")):
+        return own
+    rivals = _rivals(held.reading, value)
+    before = [other for other in rivals if other.end <= place]
+    after = [other for other in rivals if other.start > place]
+    start = before[-1].end if before else 0
+    end = place + len(value.flat) if before or after else len(held.reading.flat)
+    near = [word for word, _, _ in held.reading.between(start, place)]
+    is_list = bool(before) and not any(word in common_words() - _LISTING for word in near)
+    bracket = _BRACKET.match(held.reading.flat, place + len(value.flat))
+    end = bracket.end() if bracket else end
+    near += [word for word, _, _ in held.reading.between(place, end)]
+    if is_list:
+        # A list: what stands before its first value, and is not that value's own name, speaks of all of them.
+        lead = [word for word, _, _ in held.reading.between(0, before[0].start)]
+        near += lead[:-_NAMED_NEAR]
+    return naming((*near, *value.words), words_of("shared_words"))
+
+
+def _is_about(held: HeldText, value: TypedValue, linked: Iterable[str]) -> bool:
+    spelt = read(held.reading.flat[value.start : value.end])
+    return not _about(held, spelt, value.start).isdisjoint(linked)
+
+
+def _in_piece(held: HeldText, value: TextReading, place: int) -> frozenset[str]:
+    """Stems of the words in the same statement of a passage: "staging is stg, prod is live" are two of them."""
+    return naming((*_statement(held, place), *value.words), words_of("shared_words"))
+
+
+def _statement(held: HeldText, place: int) -> tuple[str, ...]:
+    """The words of the piece around a place, or of the whole passage where the piece says nothing of its own."""
+    flat = held.reading.flat
+    cuts = [0, *(match.end() for match in _PIECE.finditer(flat)), len(flat)]
+    start, end = next((first, last) for first, last in pairwise(cuts) if place < last)
+    words = tuple(word for word, _, _ in held.reading.between(start, end))
+    return words if any(forms(name).has("copulas", words) for name in LANGUAGES) else held.reading.words
+
+
+def _is_anothers(held: HeldText, place: int, key: str) -> bool:
+    """Whether the argument's name only describes what the value is of: "the account ticket is …" gives no account."""
+    roles, known = words_of("shared_words").intersection(name_words(key)), common_words() | words_of("shared_words")
+    words = _statement(held, place)
+    return any(
+        word in roles and what not in known and any(forms(name).has("copulas", (verb,)) for name in LANGUAGES)
+        for word, what, verb in zip(words, words[1:], words[2:], strict=False)
+    )
+
+
+def _rivals(text: TextReading, value: TextReading) -> list[TypedValue]:
+    """Values of a text that could be mistaken for this one: of its kind and shape, and not it."""
+    kinds = {key.partition(":")[0] for key in value.sole} & (WEIGHTY | {"num"})
+    shapes = {frozenset(_MARKS.findall(key.partition(":")[2])) for key in value.sole}
+    return [
+        other
+        for other in text.values
+        if other.kind in kinds and other.key not in value.sole and frozenset(_MARKS.findall(other.form)) in shapes
+    ]
+
+
+def proves(message: OwnerSaid, place: int) -> bool:
+    """Whether what stands there is said plainly, and not only to be passed on."""
+    return message.sort_at(place) in PROVING and not message.is_dictated(place)
+
+
+def _heads(clause: OwnerClause) -> bool:
+    """Whether a clause begins something of its own; an opening word that no table knows does not."""
+    return bool(clause.acts) or clause.sort in (ClauseSort.QUESTION, ClauseSort.REFUSAL)
+
+
+def named_in(message: OwnerSaid, sorts: Iterable[ClauseSort], within: range | None = None) -> frozenset[str]:
+    """Stems of the words that name something in clauses of these sorts."""
+    words: list[str] = []
+    for clause in message.clauses if within is None else message.clauses[within.start : within.stop]:
+        if clause.sort in sorts:
+            end = clause.names_until or clause.end
+            words += [word for word, _, _ in message.reading.between(clause.start, end)]
+    return naming(words, words_of("shared_words"))
+
+
+def scopes(evidence: SessionEvidence, tool: str = "") -> Iterator[RequestScope]:
+    """A scope for every open request, newest first."""
+    for request in islice(evidence.requests.open, _MOST_OPEN):
+        yield RequestScope(evidence, request, tool)
+
+
+def reading_scopes(evidence: SessionEvidence) -> tuple[RequestScope, ...]:
+    """Scopes for what may leave in a read: open requests, and what the last message asks or wants looked up."""
+    last = len(evidence.requests.messages) - 1
+    asked = (ClauseSort.READING, ClauseSort.QUESTION)
+    clauses = evidence.requests.messages[last].clauses if last >= 0 else ()
+    looked = [OpenRequest(last, place) for place, clause in enumerate(clauses) if clause.sort in asked]
+    return (*scopes(evidence), *(RequestScope(evidence, request) for request in looked))

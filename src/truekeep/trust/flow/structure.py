@@ -1,0 +1,57 @@
+"""Take commands, SQL and links apart by their structure, never by the words in them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+_OPERATORS = re.compile(r"&&|\|\||[;|&\n]|\$\(|`|<\(|>\(|>>?|<<?")
+_SUBSTITUTION = re.compile(r"\$\(|`|\$\{|<\(|>\(")
+_STATEMENT = re.compile(r"^\s*(?:--[^\n]*\n\s*)*([a-z]+)", re.IGNORECASE)
+_LEAVES_DATABASE = re.compile(
+    r"\b(?:into\s+(?:outfile|dumpfile)|copy\b.*\bto\b|dblink|load_file|utl_http|xp_)", re.I | re.S
+)
+
+
+def simple_commands(text: str) -> list[str]:
+    """The commands of a command line, without what joins them; a text without operators is one command."""
+    return [part.strip() for part in _OPERATORS.split(text) if part.strip()]
+
+
+def has_substitution(text: str) -> bool:
+    """Whether a command line is filled in from elsewhere while it runs."""
+    return bool(_SUBSTITUTION.search(text))
+
+
+def words_of_command(text: str) -> list[str]:
+    """Program and arguments of one command; unbalanced quotes leave it in one piece."""
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return [text]
+
+
+def reads_only(sql: str) -> bool:
+    """Whether every statement only reads and nothing leaves the database."""
+    statements = [part for part in sql.split(";") if part.strip()]
+    verbs = [match[1].lower() if (match := _STATEMENT.match(part)) else "" for part in statements]
+    return (
+        len(statements) == 1
+        and verbs[0] in ("select", "show", "explain", "describe")
+        and not _LEAVES_DATABASE.search(sql)
+    )
+
+
+def link_parts(url: str) -> list[str]:
+    """What a link carries beside the place it goes to: host labels, path segments, parameters, fragment; decoded."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return [url]
+    carried = [*(parts.hostname or "").split(".")[:-2], *parts.path.split("/"), parts.fragment, parts.username or ""]
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        carried += [name, value]
+    if parts.query and "=" not in parts.query:
+        carried.append(parts.query)
+    return [unquote(part) for part in carried if part]

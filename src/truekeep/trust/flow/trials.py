@@ -1,0 +1,287 @@
+"""Try what could carry an effect in a tainted session: an open request, a plan entry, a grant.
+
+A trial proves the call's targets one by one and then looks for faults. ``FAULTS`` is the list of them, in the order
+in which they are reported; each is a question about one request and one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
+from truekeep.trust.flow.forms import act_words
+from truekeep.trust.flow.index import naming
+from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
+from truekeep.trust.flow.omissions import breaks_standing_wish, mentions_what_it_must_not, omits, says_as_dictated
+from truekeep.trust.flow.own_records import of_proved_party
+from truekeep.trust.flow.plans import planned
+from truekeep.trust.flow.proof import prove
+from truekeep.trust.flow.reading import read, stem
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
+from truekeep.trust.flow.scope import RequestScope, reading_scopes
+from truekeep.trust.flow.tools import Tool, name_words
+
+TARGETS = frozenset({ArgumentRole.TARGET, ArgumentRole.WHOLE, ArgumentRole.FLAG})
+_UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call taken apart: the tool as declared, the name it was called by, and its values."""
+
+    tool: Tool
+    name: str
+    leaves: tuple[ArgumentLeaf, ...]
+
+    @property
+    def targets(self) -> list[ArgumentLeaf]:
+        """Values that need proof."""
+        return [leaf for leaf in self.leaves if leaf.role in TARGETS]
+
+    @property
+    def contents(self) -> list[ArgumentLeaf]:
+        """Values that are content."""
+        return [leaf for leaf in self.leaves if leaf.role is ArgumentRole.CONTENT]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """What the tool's name names."""
+        return naming(name_words(self.name), frozenset())
+
+    @property
+    def acts(self) -> frozenset[str]:
+        """The acts that the words of the tool's name can mean."""
+        return frozenset(act for word in name_words(self.name) for act in act_words().get(word, ()))
+
+
+@dataclass(slots=True)
+class EffectTrial:
+    """How far one request, plan entry or grant carries a call."""
+
+    origins: dict[str, ValueOrigin] = field(default_factory=dict)
+    missing: list[ArgumentLeaf] = field(default_factory=list)
+    code: str = ""
+    uses: dict[str, frozenset[str]] = field(default_factory=dict)
+    fit: int = 0
+    """How well the request's words fit the call; of several requests that prove it the best one is used up."""
+
+    @property
+    def rank(self) -> tuple[bool, int, int]:
+        """Proved before unproved, then fewer open targets, then the better fit."""
+        return bool(self.missing or self.code), len(self.missing), -self.fit
+
+    def part(self, evidence: SessionEvidence, call: ToolCall) -> None:
+        """Take back what the owner confirmed in another call: a yes is for that call's values and its party."""
+        said = [leaf for leaf in call.targets if self.origins.get(leaf.path) is ValueOrigin.CONFIRMED]
+        if said and not any(_belongs(evidence, call, said, values) for values in evidence.confirmed):
+            self.origins.update((leaf.path, ValueOrigin.NOWHERE) for leaf in said)
+            self.missing.extend(said)
+
+    def settle(self, leaf: ArgumentLeaf, origin: ValueOrigin | None) -> None:
+        """Note where a target was proved, or that it was not."""
+        self.origins[leaf.path] = origin or ValueOrigin.NOWHERE
+        if origin is None:
+            self.missing.append(leaf)
+
+
+def _belongs(evidence: SessionEvidence, call: ToolCall, said: Iterable[ArgumentLeaf], values: frozenset[str]) -> bool:
+    """Whether values were confirmed together; one that others wrote holds only with the names it was shown with."""
+    readings = [read(leaf.text) for leaf in said]
+    if not all(reading.flat in values for reading in readings):
+        return False
+    is_heard = any(True for reading in readings for _ in evidence.foreign.hinting(reading))
+    return not is_heard or all(read(name).flat in values for name in _parties(call))
+
+
+def _parties(call: ToolCall) -> list[str]:
+    """The values of a call that say whom or what it is about; amounts and times do not."""
+    return [
+        leaf.text.lower()
+        for leaf in call.leaves
+        if leaf.role is ArgumentRole.TARGET and leaf.text.strip() and (isinstance(leaf.value, str) or _is_id(leaf.key))
+    ]
+
+
+def repeats(used: frozenset[str], call: ToolCall) -> bool:
+    """Whether a call does again what used a request up: the same tool, and nobody whom it did not go to."""
+    parties = _parties(call)
+    return call.name in used and bool(parties) and all(text in used for text in parties)
+
+
+def _is_id(key: str) -> bool:
+    words = name_words(key)
+    return bool(words) and words[-1] in ("id", "ids", "number", "nr", "no")
+
+
+def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
+    """Try one open request: does it ask for this act, prove every target and call for what the content holds?"""
+    trial = EffectTrial()
+    found = {leaf.path: prove(scope, leaf) for leaf in call.targets}
+    for leaf in call.targets:
+        # Once more, because a time may lean on a day that a later argument proves.
+        trial.settle(leaf, found[leaf.path] or prove(scope, leaf))
+    proved = [leaf for leaf in call.targets if leaf not in trial.missing]
+    for leaf in tuple(trial.missing):
+        if of_proved_party(scope, leaf, proved):
+            trial.missing.remove(leaf)
+            trial.origins[leaf.path] = ValueOrigin.RECORD
+    trial.part(scope.evidence, call)
+    trial.code = next((code for code, fault in FAULTS if fault(scope, call, trial)), "")
+    trial.uses = _used(scope, call)
+    trial.fit = _fit(scope, call)
+    return trial
+
+
+def _used(scope: RequestScope, call: ToolCall) -> dict[str, frozenset[str]]:
+    """What a call uses up of a request."""
+    keys = (leaf.text.lower() for leaf in call.targets if leaf.role is not ArgumentRole.TARGET and leaf.text.strip())
+    return {scope.request.id: frozenset({*keys, *_parties(call), call.name})}
+
+
+def _fit(scope: RequestScope, call: ToolCall) -> int:
+    """How well a request's words fit a call: its verb, the values it names, the words that the call takes up."""
+    given = {key for leaf in call.leaves for key in read(leaf.text).keys}
+    named = sum(1 for value in scope.own.values_in(scope.clause) if value.key in given)
+    return bool(call.acts & scope.clause.acts) + named + _standing_in_clause(scope, call.targets)
+
+
+def _standing_in_clause(scope: RequestScope, targets: Iterable[ArgumentLeaf]) -> int:
+    """How many values of a call have words in the request's own clause."""
+    words = frozenset(map(stem, scope.clause.words))
+    return sum(1 for leaf in targets if (found := read(leaf.text).stems) and found <= words)
+
+
+def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    """The request's verb and the tool's name mean acts that have nothing in common."""
+    asked = scope.clause.acts
+    return bool(call.acts and asked and not call.acts & asked)
+
+
+def _excluded(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    """The owner's message negates something that the call's name or targets speak of, or that content mentions."""
+    named = set(call.words)
+    for leaf in call.leaves:
+        if leaf.role is ArgumentRole.TARGET:
+            named |= naming(read(leaf.text).words, words_of("shared_words"))
+    return bool(scope.forbidden & named) or any(
+        mentions_what_it_must_not(scope, read(leaf.text)) for leaf in call.contents
+    )
+
+
+def _not_asked(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
+    """Nothing but content ties the call to the request, or the request's verb is in no table and not in the name."""
+    asked = scope.clause.acts
+    if not asked:
+        return not call.words & scope.clause_stems
+    return not call.words & scope.stems and (set(trial.origins.values()) <= _UNSAID and "say" not in call.acts & asked)
+
+
+def _request_used(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    """A redeemed ticket used this request already, and the call goes to nobody whom it names besides."""
+    used = scope.evidence.spent.get(scope.request.id)
+    if used is None:
+        return False
+    return call.name not in used or repeats(used, call)
+
+
+def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    """The request, or a standing wish about its party, has a value or an option that the call leaves out."""
+    options = call.tool.schema.get("properties", {})
+    given = {leaf.top for leaf in call.leaves}
+    for name, about in options.items() if isinstance(options, Mapping) else ():
+        words = naming(name_words(name), frozenset())
+        is_flag = isinstance(about, Mapping) and about.get("type") == "boolean"
+        if is_flag and name not in given and words and words <= scope.stems:
+            return True
+    if any(leaf.text.strip() for leaf in call.contents) and not says_as_dictated(scope, call.leaves):
+        return True
+    return omits(scope, call.leaves) or breaks_standing_wish(scope, call.name, call.leaves)
+
+
+def _set_by_others(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    """Foreign text assigns a value of the call to its argument: ``notes=''``, ``private: false``."""
+    for leaf in call.leaves:
+        key, value = leaf.key.lower(), leaf.text.lower()
+        if leaf.role is ArgumentRole.CONTENT and value.strip():
+            continue
+        spellings = [f"{key}{mark}{value}" for mark in ("=", '="', "='", ": ", ":") if value or mark != ": "]
+        held = scope.evidence.foreign.sharing(read(key).stems)
+        if any(spelt in text.reading.flat for text in held for spelt in spellings):
+            return True
+    return False
+
+
+def _content(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    return content_not_called_for(scope.evidence, call, (scope,))
+
+
+FAULTS: tuple[tuple[str, Callable[[RequestScope, ToolCall, EffectTrial], bool]], ...] = (
+    ("another_act", _another_act),
+    ("excluded_by_owner", _excluded),
+    ("not_asked", _not_asked),
+    ("request_used", _request_used),
+    ("left_out", _left_out),
+    ("set_by_others", _set_by_others),
+    ("content_not_called_for", _content),
+)
+
+
+def content_not_called_for(evidence: SessionEvidence, call: ToolCall, scopes: Iterable[RequestScope]) -> bool:
+    """Whether content carries links, addresses, accounts, codes or whole memories that no request called for."""
+    scopes = tuple(scopes)
+    said = frozenset(word for scope in scopes for word in scope.own.reading.stems)
+    return any(tells_a_memory(evidence, leaf.text, said) for leaf in call.contents) or any(
+        not is_own_host(evidence, value) and not any(scope.calls_for(value, text) for scope in scopes)
+        for leaf in call.contents
+        for value, text in telling_values(leaf.text)
+    )
+
+
+def _first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
+    return next((origin for scope in scopes if (origin := prove(scope, leaf))), None)
+
+
+def by_grant(
+    grant: StandingGrant, call: ToolCall, scopes: tuple[RequestScope, ...], evidence: SessionEvidence
+) -> EffectTrial:
+    """Try a grant: it stands for the asking; values that only others wrote never satisfy it."""
+    trial = EffectTrial(uses={f"grant:{grant.id}": frozenset()})
+    for leaf in call.targets:
+        value = read(leaf.text)
+        is_heard = any(True for index in (evidence.foreign, evidence.hearsay) for _ in index.hinting(value))
+        granted = grant.covers(leaf.top, leaf.text) and not is_heard
+        trial.settle(leaf, ValueOrigin.GRANT if granted else _first_proof(scopes, leaf))
+    trial.part(evidence, call)
+    if ValueOrigin.GRANT not in trial.origins.values():
+        trial.code = "not_asked"
+    elif content_not_called_for(evidence, call, scopes):
+        trial.code = "content_not_called_for"
+    return trial
+
+
+def by_plan(
+    entry: PlanEntry, call: ToolCall, scopes: tuple[RequestScope, ...], evidence: SessionEvidence
+) -> EffectTrial:
+    """Try a plan entry: its literals, fields of results, and for the rest what the open requests prove."""
+    trial = EffectTrial(uses={entry.id: frozenset({call.name})}, fit=1)
+    last = len(evidence.requests.messages) - 1
+    newest = [scope for scope in scopes if scope.request.message == last]
+    for leaf in call.targets:
+        is_planned = planned(evidence, entry, leaf)
+        # Where the plan says a literal, another value is another call, whoever else it would suit.
+        is_open = "literal" not in entry.arguments.get(leaf.top, {})
+        trial.settle(leaf, ValueOrigin.PLAN if is_planned else _first_proof(scopes, leaf) if is_open else None)
+    trial.part(evidence, call)
+    if newest:
+        # The request that was planned for is carried out with it, and by no other call.
+        trial.uses |= _used(max(newest, key=lambda scope: _fit(scope, call)), call)
+    if content_not_called_for(evidence, call, (*scopes, *reading_scopes(evidence))):
+        trial.code = "content_not_called_for"
+    if any(repeats(evidence.spent.get(scope.request.id, frozenset()), call) for scope in newest):
+        trial.code = "request_used"
+    if any(mentions_what_it_must_not(scope, read(leaf.text)) for scope in newest for leaf in call.contents):
+        trial.code = "excluded_by_owner"
+    if any(breaks_standing_wish(scope, call.name, call.leaves) for scope in newest):
+        trial.code = "left_out"
+    return trial
