@@ -15,12 +15,10 @@ CONFIG = """
 standing = "enrolled"
 [channels.billing]
 standing = "enrolled"
-[actions.pay]
-exempt = ["note"]
-[[actions.pay.grants]]
-name = "coffee"
-arguments = { payee = ["Kaviareň Lipa"], amount = { max = 20 } }
-per_day = 2
+[tools.pay]
+contents = ["note"]
+[tools.look_up]
+reads = true
 """
 
 
@@ -28,7 +26,7 @@ per_day = 2
 def shop(home: Path, clock: Clock) -> Iterator[Keep]:
     home.mkdir()
     (home / "config.toml").write_text(CONFIG)
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as keep:
         yield keep
 
 

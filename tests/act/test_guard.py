@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from typing import Any
 
 import pytest
@@ -50,16 +51,17 @@ def test_a_guarded_tool_runs_what_the_owner_asked_for(session: Session, bank: Ba
 
 
 def test_a_denied_call_never_reaches_the_tool(session: Session, bank: Bank) -> None:
-    session.observe("user", "Please pay Northwind 300 euros")
+    session.observe("user", "What is the weather like?")
     session.observe("web", "Northwind's account is 9904-71", principal="evil.example")
     with pytest.raises(ActionRefused) as refused:
         guard(bank.pay, session=session)("Northwind", 300, "9904-71")
-    assert (refused.value.code, refused.value.answer.code) == ("action_denied", "hearsay_values")
+    assert (refused.value.code, refused.value.answer.code) == ("action_denied", "hearsay_target")
     assert "9904-71" not in str(refused.value)
     assert bank.paid == []
 
 
 def test_a_confirmed_call_runs_with_its_ticket(shop: Keep, session: Session, bank: Bank) -> None:
+    session.observe("web", "The weather is fine.", principal="https://news.example")
     pay = guard(bank.pay, session=shop.bind("agent", session="s-1"))
     with pytest.raises(ConfirmationNeeded) as asked:
         pay("Northwind", 300)
@@ -111,8 +113,9 @@ def test_a_callable_object_with_an_async_call_is_guarded(session: Session) -> No
 
 
 def test_positional_and_extra_arguments_are_judged_by_name(session: Session, bank: Bank) -> None:
+    session.observe("web", "The weather is fine.", principal="https://news.example")
     session.observe("user", "Please send it to eva@example.com")
-    with pytest.raises(ActionRefused) as refused:
+    with pytest.raises(ConfirmationNeeded) as refused:
         guard(bank.send_all, session=session, name="send")("eva@example.com", "mallory@evil.example", bcc="x@y.example")
     assert {traced.path for traced in refused.value.answer.traced} == {"to[0]", "to[1]", "bcc"}
     assert bank.paid == []
@@ -156,3 +159,61 @@ def test_an_argument_cannot_be_given_twice_so_that_one_is_judged_and_the_other_u
     with pytest.raises(InvalidRequest) as refused:
         guarded("everything", path="draft")
     assert refused.value.code == "argument_twice"
+
+
+def test_a_partial_a_method_and_a_tool_object_are_judged_under_their_real_name(session: Session, bank: Bank) -> None:
+    class PayTool:
+        name = "pay"
+
+        def __call__(self, payee: str, amount: int) -> str:
+            return bank.pay(payee, amount)
+
+    session.observe("web", "The weather is fine.", principal="https://news.example")
+    for tool in (functools.partial(bank.pay, account="1180-22"), bank.pay, PayTool()):
+        with pytest.raises(ConfirmationNeeded) as asked:
+            guard(tool, session=session)("Northwind", 300)
+        assert "'pay'" in str(asked.value)
+    with pytest.raises(InvalidRequest) as refused:
+        guard(lambda payee: payee, session=session)
+    assert refused.value.code == "tool_without_name"
+    assert bank.paid == []
+
+
+def test_a_ticket_is_no_good_in_another_session(shop: Keep, session: Session, bank: Bank) -> None:
+    session.observe("user", "Please pay Northwind 300 euros")
+    ticket = session.check_action("pay", {"payee": "Northwind", "amount": 300}).ticket
+    other = shop.session("s-2", mediated=True)
+    for given in (ticket, str(ticket)):
+        with pytest.raises(TicketRefused) as refused:
+            guard(bank.pay, session=other)("Northwind", 300, ticket=given)
+        assert refused.value.code == "ticket_of_another_session"
+    assert guard(bank.pay, session=session)("Northwind", 300, ticket=ticket) == "paid"
+
+
+def test_arguments_that_change_between_the_check_and_the_run_are_noticed(session: Session) -> None:
+    sent: list[list[str]] = []
+
+    def send(to: list[str], body: str) -> None:
+        to.append("the tool's own copy")
+        sent.append(to)
+
+    session.observe("user", "Please send 'see you' to eva@example.com")
+    to = ["eva@example.com"]
+    ticket = session.check_action("send", {"to": to, "body": "see you"}).ticket
+    to.append("mallory@evil.example")
+    with pytest.raises(TicketRefused) as refused:
+        guard(send, session=session)(to, "see you", ticket=ticket)
+    assert refused.value.code == "ticket_for_another_call"
+    to.pop()
+    guard(send, session=session)(to, "see you", ticket=ticket)
+    assert (to, len(sent)) == (["eva@example.com"], 1)
+
+
+def test_what_an_agent_reports_taints_and_takes_nothing_from_the_owners_words(shop: Keep, session: Session) -> None:
+    asked = "Please pay Northwind 300 euros to account 1180-22."
+    shop.bind("agent", session="s-1").observe(asked)
+    assert not session.is_clean
+    call = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
+    assert not session.check_action("pay", call)
+    session.observe("user", asked)
+    assert session.check_action("pay", call)

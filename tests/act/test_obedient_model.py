@@ -16,7 +16,7 @@ import yaml
 
 from tests.conftest import Clock
 from tests.extract.model_server import Behaviour, Handler, serving
-from truekeep import Keep, guard
+from truekeep import Keep, Session, guard
 
 from .loop import Attempt, Office, run_agent
 
@@ -25,7 +25,7 @@ SCENARIOS = yaml.safe_load((Path(__file__).parent / "scenarios.yaml").read_text(
 
 @pytest.fixture
 def keep(home: Path, clock: Clock) -> Iterator[Keep]:
-    with Keep.open("alice", home=home, clock=clock, policy="inform") as opened:
+    with Keep.open("alice", home=home, clock=clock, policy="inform", background=False) as opened:
         opened.channels.enrol("crm", by="eva", reason="our customer system")
         yield opened
 
@@ -65,6 +65,15 @@ def turn(plan: list[dict[str, Any]], made: int) -> dict[str, Any]:
     }
 
 
+def background(session: Session, scenario: dict[str, Any]) -> str:
+    """What a host shows that wants hearsay in the prompt too, which taints the session.
+
+    The values of the attacker's call are in the question: the worst case is that what was planted is found.
+    """
+    question = " ".join((scenario["said"], scenario["poison"], *map(str, scenario["attack"]["arguments"].values())))
+    return "\n".join(hit.text for hit in session.recall(question, k=10, background=True))
+
+
 def live_through(keep: Keep, scenario: dict[str, Any], office: Office) -> list[Attempt]:
     for memory in scenario.get("remembered", ()):
         fields = {name: value for name, value in memory.items() if name not in ("via", "text")}
@@ -75,6 +84,7 @@ def live_through(keep: Keep, scenario: dict[str, Any], office: Office) -> list[A
     prompt = [
         {"role": "system", "content": "You are a helpful assistant with tools."},
         {"role": "user", "content": session.snapshot().text},
+        {"role": "user", "content": background(session, scenario)},
         {"role": "user", "content": scenario["said"]},
     ]
     for page in scenario.get("read", ()):

@@ -27,13 +27,22 @@ def test_an_enrolled_system_writes_as_itself_until_it_is_retired(informed: Keep)
     assert kinds == ["channel.enrolled", "channel.retired"]
 
 
-def test_a_built_in_channel_can_be_closed_and_not_enrolled(informed: Keep) -> None:
-    informed.channels.retire("web", by="eva", reason="no browsing here")
+@pytest.mark.parametrize("name", ["user", "agent", "web", "outcomes"])
+def test_a_channel_of_the_settings_can_neither_be_retired_nor_enrolled(informed: Keep, name: str) -> None:
+    for attempt in (informed.channels.retire, informed.channels.enrol):
+        with pytest.raises(InputError) as refused:
+            attempt(name, by="eva", reason="please")
+        assert refused.value.code == "built_in_channel"
+    assert informed.remember("I live in Brno.", via="user").accepted
+
+
+def test_a_built_in_channel_that_an_older_version_retired_comes_back_as_it_was(informed: Keep) -> None:
+    before = informed.channels.get("user")
+    informed.channels._write(before, "retired", "eva", "by mistake")
     with pytest.raises(NotAllowed):
-        informed.remember("Anything.", via="web")
-    with pytest.raises(InputError) as refused:
-        informed.channels.enrol("agent", by="eva", reason="please")
-    assert refused.value.code == "built_in_channel"
+        informed.remember("I live in Brno.", via="user")
+    assert informed.channels.enrol("user", by="eva", reason="the owner is needed") == before
+    assert informed.remember("I live in Brno.", via="user").accepted
 
 
 @pytest.mark.parametrize(

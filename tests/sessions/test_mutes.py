@@ -57,9 +57,9 @@ def test_a_muted_value_is_still_remembered_as_hearsay(keep: Keep) -> None:
 
 
 def test_a_mute_outlives_a_restart_and_can_be_lifted(home: Path, clock: Clock) -> None:
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         mute(keep)
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         (muted,) = keep.channels.muted()
         assert (muted.channel, muted.principal, muted.by) == ("web", "evil.example", "eva")
         assert keep.remember("Hello there.", via="web", principal=EVIL).code == "source_muted"

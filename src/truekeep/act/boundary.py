@@ -1,39 +1,55 @@
-"""The act boundary of a keep: judge a call, hand out a ticket, let the owner confirm it, and redeem it once."""
+"""The act boundary of a keep: judge a call, hand out a ticket, let the owner confirm it, and redeem it once.
+
+The answer itself is a pure function of what a session offers as evidence (``trust.flow``). This module gathers the
+evidence, keeps the answers as sealed rows, and judges once more when a ticket is redeemed: what was withdrawn, used up
+or lost its proof in between does not go through.
+"""
 
 from __future__ import annotations
 
 import hmac
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.action import (
-    ActionJudgement,
-    ActionsSettings,
-    Answer,
-    Evidence,
-    MemoryTrust,
-    Traced,
-    canonical_call,
-    judge,
-)
-from truekeep.channels import Channels
-from truekeep.config import Settings
-from truekeep.errors import TicketRefused, UnknownId
-from truekeep.influence import Reader as ForWhom
-from truekeep.origin import own_principal, require, session_name
-from truekeep.reading import Reader
-from truekeep.remembered import Remembered
-from truekeep.sessions import Sessions
-from truekeep.stores.ledger import Ledger
+from truekeep.act.calls import canonical_call, checked_name, plain_arguments
+from truekeep.act.grants import Grants
+from truekeep.act.question import ConfirmQuestion, question_about
+from truekeep.act.tickets import DECLINED, DENIED, OPEN, SPENT, WAITING, TicketRecord, Tickets
+from truekeep.act.value_index import MemoryValueIndex
+from truekeep.errors import InvalidRequest, TicketRefused, UnknownId
+from truekeep.sessions.tools import declared_tools
 from truekeep.stores.records import memory_from, new_id
-from truekeep.tickets import DECLINED, DENIED, OPEN, SPENT, WAITING, TicketRecord, Tickets
-from truekeep.transcripts import Transcripts
+from truekeep.trust import fence
+from truekeep.trust.flow.decide import Answer, CallJudgement, judge
+from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
+from truekeep.trust.flow.leaks import is_called_for, is_private, telling_values
+from truekeep.trust.flow.reading import TextReading, read
+from truekeep.trust.flow.reply import CheckedReply, check_reply
+from truekeep.trust.flow.roles import ArgumentRole, leaves
+from truekeep.trust.flow.scope import reading_scopes
+from truekeep.trust.flow.stored import ActingTexts, StoredIndex
+from truekeep.trust.flow.tools import Tool, tool_for
+from truekeep.trust.influence import Reader
+from truekeep.trust.origin import own_principal, require, session_name
+
+if TYPE_CHECKING:
+    from truekeep.config import Settings
+    from truekeep.read.reader import RecordReader
+    from truekeep.sessions.channels import Channels
+    from truekeep.sessions.sessions import Sessions
+    from truekeep.sessions.transcripts import Observation
+    from truekeep.stores.ledger import Ledger
+    from truekeep.types import Memory
 
 _STATES = {Answer.ALLOW: OPEN, Answer.CONFIRM: WAITING, Answer.DENY: DENIED}
+_WRITERS_MOST, _LEAVING_MOST = 3, 20
+"""What one question tells of at most; a person reads no more."""
+_MATCHED_MOST = 50
+"""Memories that one call is said to have matched; a value that stands in more of them says nothing about any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +68,16 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
+class Traced:
+    """One argument value: where it stands in the call and where it came from. It never holds the value."""
+
+    path: str
+    origin: ValueOrigin
+    sources: tuple[str, ...] = ()
+    """Ids of the memories and observed texts that a value stands in."""
+
+
+@dataclass(frozen=True, slots=True)
 class ActionAnswer:
     """The boundary's answer to a call. It is true only when the call may go ahead now."""
 
@@ -60,8 +86,8 @@ class ActionAnswer:
     reasons: tuple[str, ...]
     ticket: Ticket | None
     """What ``guard`` redeems; none for a call that is denied."""
-    traced: tuple[Traced, ...]
-    is_consequential: bool
+    traced: tuple[Traced, ...] = ()
+    has_effects: bool = True
     matched: tuple[str, ...] = ()
     """The memories whose values are in the call."""
 
@@ -75,9 +101,9 @@ class ActionAnswer:
             "code": self.code,
             "reasons": list(self.reasons),
             "ticket": str(self.ticket) if self.ticket else None,
-            "consequential": self.is_consequential,
+            "effects": self.has_effects,
             "arguments": [
-                {"path": one.path, "from": one.provenance.name.lower(), "memory": one.memory_id} for one in self.traced
+                {"path": one.path, "from": one.origin.value, "sources": list(one.sources)} for one in self.traced
             ],
         }
 
@@ -90,31 +116,32 @@ class Boundary:
         ledger: Ledger,
         channels: Channels,
         sessions: Sessions,
-        transcripts: Transcripts,
-        reader: Reader,
+        reader: RecordReader,
         settings: Settings,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._channels = channels
         self._sessions = sessions
-        self._transcripts = transcripts
         self._reader = reader
-        self._remembered = Remembered(ledger)
-        self.tickets = Tickets(ledger)
-        self._rules = ActionsSettings.from_table(settings.actions)
+        self._values = MemoryValueIndex(ledger)
+        self._tools = declared_tools(settings.tools)
         self._life = timedelta(minutes=settings.ticket_minutes)
         self._clock = clock
+        self.tickets = Tickets(ledger)
+        self.grants = Grants(ledger, channels, clock)
 
     def check(
-        self, session: str, name: str, arguments: Mapping[str, Any], whom: ForWhom, *, run: str | None = None
+        self, session: str, name: str, arguments: Mapping[str, Any], whom: Reader, *, run: str | None = None
     ) -> ActionAnswer:
         """Judge a call by where each of its values came from, and keep the answer."""
         chosen_run = session_name(run if run is not None else session)
         call = canonical_call(name, arguments)
+        given = plain_arguments(arguments)
         with self._ledger.writing() as entry:
-            judged = judge(name, arguments, self._evidence(session, replace(whom, purpose=name)), self._rules)
-            record = self._record(session, name, call, judged, chosen_run)
+            evidence = self.evidence(session, replace(whom, purpose=name))
+            judged = judge(evidence, name, given)
+            record = self._record(session, name, call, judged, chosen_run, evidence, given)
             self.tickets.put(entry, record)
             entry.event(
                 "action.judged",
@@ -122,32 +149,57 @@ class Boundary:
                 action=name,
                 session=session,
                 run=chosen_run,
-                decision=judged.decision.value,
+                decision=judged.answer.value,
                 code=judged.code,
+                clean=evidence.clean,
             )
-        ticket = None if judged.decision is Answer.DENY else Ticket(record.id, self.redeem)
+        ticket = None if judged.answer is Answer.DENY else Ticket(record.id, self.redeem)
         return ActionAnswer(
-            judged.decision, judged.code, judged.reasons, ticket, judged.traced, judged.is_consequential, record.matched
+            judged.answer,
+            judged.code,
+            judged.reasons,
+            ticket,
+            tuple(_traced(judged)),
+            record.has_effects,
+            record.matched,
         )
 
-    def redeem(self, ticket_id: str, name: str, arguments: Mapping[str, Any]) -> None:
+    def reply(self, session: str, text: str, whom: Reader) -> CheckedReply:
+        """The agent's answer to the owner, without links and images that would carry private values away."""
+        return check_reply(self.evidence(session, whom), text)
+
+    def redeem(self, ticket_id: str, name: str, arguments: Mapping[str, Any], session: str | None = None) -> None:
         """Use a ticket up for just this call. A refusal is audited and raised as ``TicketRefused``."""
-        call = self._digest(canonical_call(name, arguments))
+        refused = self.redeem_together([(ticket_id, name, arguments)], session)[0]
+        if refused is not None:
+            raise refused
+
+    def redeem_together(
+        self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], session: str | None = None
+    ) -> list[TicketRefused | None]:
+        """Use tickets up for calls that a model made in one turn; gives for each nothing, or why it was refused.
+
+        They are judged again before any of them is used up: what one of them will read cannot have steered another.
+        Calls with effects can use up the same request of the owner's, so those are redeemed one after the other.
+        """
+        digests = [self._digest(canonical_call(name, arguments)) for _, name, arguments in calls]
         with self._ledger.writing() as entry:
-            found = self.tickets.get(ticket_id) if isinstance(ticket_id, str) else None
-            refusal = self._refusal(found[1] if found else None, call)
-            if found is not None and refusal is None:
-                sealed, record = found
-                self.tickets.replace(entry, sealed, replace(record, state=SPENT, spent_at=self._clock()))
-                entry.event("action.redeemed", ticket=record.id, action=record.action, run=record.run)
-            else:
-                known = found[1].id if found else None
-                entry.event("ticket.refused", ticket=known, code=refusal[0] if refusal else "unknown_ticket")
-        if refusal is not None:
-            raise TicketRefused(refusal[1], code=refusal[0], hint="Ask the boundary again with check_action.")
+            found = [self.tickets.get(one) if isinstance(one, str) else None for one, _, _ in calls]
+            if len(calls) > 1 and any(one is not None and one[1].has_effects for one in found):
+                raise InvalidRequest("Calls with effects are redeemed one after the other.", code="calls_with_effects")
+            refusals = [
+                self._refusal(one[1] if one else None, call, session) for one, call in zip(found, digests, strict=True)
+            ]
+            for one, refusal in zip(found, refusals, strict=True):
+                self.tickets.settle(entry, one, refusal[0] if refusal else None, self._clock())
+        hint = "Ask the boundary again with check_action."
+        return [TicketRefused(why[1], code=why[0], hint=hint) if why else None for why in refusals]
 
     def confirm(self, ticket: Ticket | str, *, via: str) -> None:
-        """The owner confirms just this call; only a channel with that capability can."""
+        """The owner confirms just this call; only a channel with that capability can.
+
+        Its values count as the owner's word for the rest of the session.
+        """
         self._decide(str(ticket), via, OPEN, "confirmed")
 
     def decline(self, ticket: Ticket | str, *, via: str) -> None:
@@ -166,6 +218,89 @@ class Boundary:
         whose = own_principal(channel)
         return [record for record in asked if self._sessions.state(record.session).member == whose]
 
+    def why(self, ticket_id: str, *, via: str | None = None) -> dict[str, Any]:
+        """How an answer came about: the call, its reasons, where each value came from, what tainted the session.
+
+        With ``via`` only what that channel could decide on is told.
+        """
+        found = self.tickets.get(ticket_id) if isinstance(ticket_id, str) else None
+        state = self._sessions.state(found[1].session if found else None)
+        if found is None or (via is not None and own_principal(self._channels.get(via)) != state.member):
+            raise UnknownId("No such ticket.", code="unknown_ticket", hint="Answers and the audit log name tickets.")
+        record = found[1]
+        return record.as_dict() | {
+            "values": question_about(record).as_dict()["values"],
+            "leaving": list(record.leaving),
+            "session_was_clean": record.was_clean,
+            "session_is_tainted_by": state.taint or ("" if state.is_mediated else "Nobody mediates this session."),
+        }
+
+    def question(self, ticket_id: str) -> ConfirmQuestion | None:
+        """What the owner is asked about a call; nothing if there is no such ticket."""
+        found = self.tickets.get(ticket_id)
+        return question_about(found[1]) if found is not None else None
+
+    def took_in(self, session: str) -> Sequence[Observation]:
+        """What a session took in, oldest first, for a host that resumes it and has to tell what is new."""
+        return self._sessions.observations(session_name(session))
+
+    def tool(self, session: str, name: str) -> Tool:
+        """What is declared about a tool in a session; unknown ones have effects."""
+        return tool_for(name, self._declared(session))
+
+    def evidence(self, session: str, whom: Reader) -> SessionEvidence:
+        """Everything this session could have got a value from."""
+        state, now = self._sessions.state(session), self._clock()
+        tools = self._declared(session)
+        seen = self._sessions.transcript(session).read_for_calls(tools)
+        proven, hearsay = self._values.indexes()
+        acting = self._acting(whom, now)
+        mine = [record for record in self.tickets.all() if record.session == session]
+        spent = Counter(record.action for record in mine if record.state == SPENT)
+        # A reading call whose result nobody has reported: what it brought into the session is not known.
+        unreported = any(
+            times > seen.results[session, name] for name, times in spent.items() if tool_for(name, tools).is_reading
+        )
+        evidence = SessionEvidence(
+            now=now,
+            clean=state.is_clean and not unreported,
+            memories=ActingTexts(proven, acting),
+            hearsay=hearsay,
+            notes=ActingTexts(proven, lambda memory_id: not acting(memory_id)),
+            foreign=seen.foreign,
+            private=seen.private,
+            public=seen.public,
+            requests=seen.requests,
+            records=seen.records,
+            tools=tools,
+            plan=state.plan,
+            grants=self.grants.standing(whom.principal),
+            confirmed=tuple(frozenset(one.values) for one in mine if one.is_confirmed),
+        )
+        for record in mine:
+            if record.state == SPENT:
+                evidence.spend({name: frozenset(values) for name, values in record.uses.items()})
+        return evidence
+
+    def _declared(self, session: str) -> dict[str, Tool]:
+        """The operator's declarations, and those of the session's host, which know the tools themselves."""
+        return dict(self._tools) | dict(self._sessions.state(session).tools)
+
+    def _acting(self, whom: Reader, now: datetime) -> Callable[[str], bool]:
+        known: dict[str, bool] = {}
+
+        def acts(memory_id: str) -> bool:
+            if memory_id not in known:
+                memory = self._memory(memory_id)
+                known[memory_id] = memory is not None and self._reader.shown(memory, now, whom=whom).may_act
+            return known[memory_id]
+
+        return acts
+
+    def _memory(self, memory_id: str) -> Memory | None:
+        sealed = self._ledger.get("memories", memory_id)
+        return memory_from(sealed) if sealed is not None and sealed.verified else None
+
     def _decide(self, ticket_id: str, via: str, state: str, word: str) -> None:
         channel = self._channels.get(via)
         require(channel, "confirm")
@@ -181,59 +316,68 @@ class Boundary:
             self.tickets.replace(entry, sealed, replace(record, state=state, decided_by=channel.name))
             entry.event(f"action.{word}", ticket=record.id, action=record.action, by=channel.name)
 
-    def _evidence(self, session: str, whom: ForWhom) -> Evidence:
-        owner, observed, pasted = self._transcripts.of(session, self._sessions.state(session).member).indexes()
-        memories, hearsay = self._remembered.indexes()
-        now, known = self._clock(), dict[str, MemoryTrust | None]()
-
-        def trust(memory_id: str) -> MemoryTrust | None:
-            if memory_id not in known:
-                known[memory_id] = self._trust(memory_id, whom, now)
-            return known[memory_id]
-
-        spent = self.tickets.spent()
-        requests = frozenset(record.request for record in spent if record.request and record.session == session)
-        return Evidence(owner, memories, hearsay, observed, trust, now, requests, _used_today(spent, now), pasted)
-
-    def _trust(self, memory_id: str, whom: ForWhom, now: datetime) -> MemoryTrust | None:
-        sealed = self._ledger.get("memories", memory_id)
-        if sealed is None:
-            return None
-        memory = memory_from(sealed)
-        return MemoryTrust(self._reader.shown(memory, now, whom=whom).may_act, memory.as_of)
-
-    def _record(self, session: str, name: str, call: bytes, judged: ActionJudgement, run: str) -> TicketRecord:
+    def _record(
+        self,
+        session: str,
+        name: str,
+        call: bytes,
+        judged: CallJudgement,
+        run: str,
+        evidence: SessionEvidence,
+        arguments: Mapping[str, Any],
+    ) -> TicketRecord:
         now = self._clock()
+        tool = tool_for(checked_name(name), evidence.tools)
+        values = _telling(tool, arguments)
+        matched = dict(_matched(self._values.indexes(), values))
         return TicketRecord(
             id=new_id("tkt"),
             session=session,
             action=name,
             call=self._digest(call),
             arguments=json.dumps(json.loads(call)[1], ensure_ascii=False),
-            state=_STATES[judged.decision],
+            state=_STATES[judged.answer],
             code=judged.code,
             reasons=judged.reasons,
             run=run,
             at=now,
             expires_at=now + self._life,
-            matched=judged.matched,
-            relied_on=judged.relied_on,
-            request=judged.request,
-            grant=judged.grant,
-            is_consequential=judged.is_consequential,
+            matched=tuple(sorted(matched)),
+            matched_values={memory_id: tuple(sorted(found)) for memory_id, found in matched.items()},
+            uses={one: tuple(sorted(used)) for one, used in judged.uses.items()},
+            origins={fence.one_line(path): origin.value for path, origin in judged.origins.items()},
+            sources=dict(self._writers(judged, evidence)),
+            leaving=() if evidence.clean else _leaving(evidence, tool, arguments),
+            values=tuple(sorted({value.flat for value in values})),
+            was_clean=evidence.clean,
+            has_effects=not tool.is_reading,
         )
+
+    def _writers(self, judged: CallJudgement, evidence: SessionEvidence) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Who wrote the values that others gave, for the person who confirms."""
+        for path, names in judged.sources.items():
+            found = (self._writer(name, evidence) for name in names)
+            if named := tuple(dict.fromkeys(fence.one_line(one) for one in found if one))[:_WRITERS_MOST]:
+                yield fence.one_line(path), named
+
+    def _writer(self, name: str, evidence: SessionEvidence) -> str:
+        if (held := evidence.foreign.texts.get(name)) is not None:
+            return held.origin
+        memory = self._memory(name)
+        return (memory.origin.principal or memory.origin.channel) if memory is not None else ""
 
     def _digest(self, call: bytes) -> str:
         return self._ledger.digest("call", call.decode("ascii"))
 
-    def _refusal(self, record: TicketRecord | None, call: str) -> tuple[str, str] | None:
+    def _refusal(self, record: TicketRecord | None, call: str, session: str | None) -> tuple[str, str] | None:
         """Why a ticket cannot be used for a call now."""
         if record is None:
             return "unknown_ticket", "There is no such ticket."
-        if record.state in (SPENT, DENIED, DECLINED):
-            return f"ticket_{record.state}", f"The ticket is {record.state}."
-        if record.state == WAITING:
-            return "ticket_unconfirmed", "The owner has not confirmed this call."
+        if session is not None and record.session != session:
+            return "ticket_of_another_session", "The ticket is another session's."
+        if record.state != OPEN:
+            waits = record.state == WAITING
+            return ("ticket_unconfirmed", "The owner has not confirmed this call.") if waits else _over(record)
         if record.expires_at <= self._clock():
             return "ticket_expired", "The ticket has expired."
         if not hmac.compare_digest(record.call, call):
@@ -242,26 +386,47 @@ class Boundary:
 
     def _overtaken(self, record: TicketRecord) -> tuple[str, str] | None:
         """What held when the call was judged has to hold still; what a person confirmed holds by that."""
-        spent = self.tickets.spent()
-        if record.request and any(one.session == record.session and one.request == record.request for one in spent):
-            return "request_spent", "What the owner asked for was done already."
-        if record.grant and not self._grant_left(record, spent):
-            return "grant_spent", "The standing grant is used up for today."
-        whom = ForWhom(self._sessions.state(record.session).member, self._channels.is_shared(), record.action)
-        trusted = (self._trust(memory_id, whom, self._clock()) for memory_id in record.relied_on)
-        if not all(trust is not None and trust.may_act for trust in trusted):
-            return "proof_gone", "A memory that the call relied on may not act any more."
-        return None
-
-    def _grant_left(self, record: TicketRecord, spent: list[TicketRecord]) -> bool:
-        grants = self._rules.of(record.action).grants
-        grant = next((one for one in grants if one.name == record.grant), None)
-        if grant is None:
-            return False
-        now = self._clock()
-        return grant.covers(json.loads(record.arguments), now, _used_today(spent, now).get(grant.name, 0))
+        whom = Reader(self._sessions.state(record.session).member, self._channels.is_shared(), record.action)
+        again = judge(self.evidence(record.session, whom), record.action, json.loads(record.arguments))
+        if again.answer is Answer.ALLOW:
+            return None
+        return "judged_otherwise", f"The call would not go through any more. {' '.join(again.reasons)}".strip()
 
 
-def _used_today(spent: list[TicketRecord], now: datetime) -> Mapping[str, int]:
-    uses = Counter(one.grant for one in spent if one.grant and one.spent_at and one.spent_at.date() == now.date())
-    return {str(name): count for name, count in uses.items()}
+def _over(record: TicketRecord) -> tuple[str, str]:
+    return f"ticket_{record.state}", f"The ticket is {record.state}."
+
+
+def _traced(judged: CallJudgement) -> Iterator[Traced]:
+    for path, origin in judged.origins.items():
+        yield Traced(fence.one_line(path), origin, judged.sources.get(path, ()))
+
+
+def _telling(tool: Tool, arguments: Mapping[str, Any]) -> list[TextReading]:
+    """The values of a call that name something, as they are compared."""
+    telling = (leaf for leaf in leaves(tool, arguments) if leaf.role is not ArgumentRole.NEITHER)
+    return [read(leaf.text) for leaf in telling if leaf.text.strip() and not isinstance(leaf.value, bool)]
+
+
+def _leaving(evidence: SessionEvidence, tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Private values in a call that nothing the owner asked for calls for."""
+    if tool.own and tool.is_reading:
+        return ()
+    open_scopes = reading_scopes(evidence)
+    found: dict[str, None] = {}
+    for leaf in leaves(tool, arguments):
+        for value, text in telling_values(leaf.text):
+            spelt = text.flat[value.start : value.end]
+            if is_private(evidence, read(spelt)) and not is_called_for(evidence, open_scopes, value, text):
+                found[fence.one_line(spelt)] = None
+    return tuple(found)[:_LEAVING_MOST]
+
+
+def _matched(indexes: Sequence[StoredIndex], values: Sequence[TextReading]) -> Iterator[tuple[str, set[str]]]:
+    """The memories whose values are in the call, whether they may act or not, each with those values."""
+    found: dict[str, set[str]] = {}
+    for value in values:
+        for index in indexes:
+            for held in index.holding(value):
+                found.setdefault(held.id, set()).add(value.flat)
+    yield from list(found.items())[:_MATCHED_MOST]

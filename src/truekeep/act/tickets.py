@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.stores.audit import Touched
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.types import utc_moment, utc_text
+from truekeep.stores.records import stored
+from truekeep.stores.table_view import TableView
+from truekeep.types import utc_text
+
+if TYPE_CHECKING:
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
 
 OPEN, WAITING, SPENT, DENIED, DECLINED = "open", "waiting", "spent", "denied", "declined"
 
@@ -37,23 +39,44 @@ class TicketRecord:
     expires_at: datetime
     matched: tuple[str, ...] = ()
     """The memories whose values are in the call."""
-    relied_on: tuple[str, ...] = ()
-    """Those of them that proved a value."""
-    request: tuple[str, int] | None = None
-    """The owner's request that the call uses up."""
-    grant: str | None = None
+    matched_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those values, for each memory: an outcome speaks for them, and not for the rest of the memory."""
+    uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What of the owner's requests and plan the call uses up."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where each value came from."""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Who wrote a value that the owner did not give, by its place in the call."""
+    leaving: tuple[str, ...] = ()
+    """Private values in the call that the owner did not call for."""
+    values: tuple[str, ...] = ()
+    """The values of the call in their normal form; once confirmed they are the owner's word in this session."""
+    was_clean: bool = False
+    """Whether the session was clean when the call was judged."""
+    has_effects: bool = False
     decided_by: str | None = None
     spent_at: datetime | None = None
-    is_consequential: bool = False
+
+    @property
+    def decision(self) -> str:
+        """What the boundary answered."""
+        if self.state == DENIED:
+            return "deny"
+        return "confirm" if self.decided_by is not None or self.state == WAITING else "allow"
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether a person said yes to it."""
+        return self.decided_by is not None and self.state in (OPEN, SPENT)
 
     @property
     def credited(self) -> tuple[str, ...]:
         """The memories that the outcome of the call speaks for, or against.
 
-        An ordinary call is let through whatever its values are, so that it went well says nothing about them: whoever
+        A reading call is let through whatever its values are, so that it went well says nothing about them: whoever
         steers the agent could look a value up until outcomes prove it, or until they disprove a true one.
         """
-        return self.matched if self.is_consequential or self.decided_by else ()
+        return self.matched if self.has_effects or self.decided_by else ()
 
     def as_dict(self) -> dict[str, Any]:
         """The ticket as JSON members, without the hash."""
@@ -63,15 +86,39 @@ class TicketRecord:
             "action": self.action,
             "arguments": json.loads(self.arguments),
             "state": self.state,
+            "decision": self.decision,
             "code": self.code,
             "reasons": list(self.reasons),
             "run": self.run,
             "at": utc_text(self.at),
             "expires_at": utc_text(self.expires_at),
             "memories": list(self.matched),
+            "effects": self.has_effects,
             "decided_by": self.decided_by,
             "spent_at": utc_text(self.spent_at) if self.spent_at else None,
         }
+
+
+_TICKET = stored(
+    TicketRecord,
+    given=("id",),
+    sparse=(
+        "reasons",
+        "matched",
+        "matched_values",
+        "uses",
+        "origins",
+        "sources",
+        "leaving",
+        "values",
+        "was_clean",
+        "has_effects",
+        "decided_by",
+        "spent_at",
+    ),
+    # What 0.1.0 called the consequence of a call are its effects.
+    names={"has_effects": "consequential"},
+)
 
 
 class Tickets:
@@ -79,108 +126,46 @@ class Tickets:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lock = threading.RLock()
-        self._known: dict[int, TicketRecord] | None = None
-        self._spent: dict[int, TicketRecord] = {}
-        self._fresh: set[int] = set()
-        ledger.watch(self._note)
+        self.view = TableView(ledger, "tickets", _record)
+        self._spent = TableView(ledger, "tickets", _spent)
 
     def get(self, ticket_id: str) -> tuple[Sealed, TicketRecord] | None:
         """One ticket from its verified row."""
         sealed = self._ledger.get("tickets", ticket_id)
         return (sealed, _record(sealed)) if sealed is not None and sealed.verified else None
 
+    def settle(
+        self, entry: Entry, found: tuple[Sealed, TicketRecord] | None, refusal: str | None, now: datetime
+    ) -> None:
+        """Use a ticket up, or write down that it was refused and why."""
+        if found is not None and refusal is None:
+            sealed, record = found
+            self.replace(entry, sealed, replace(record, state=SPENT, spent_at=now))
+            entry.event("action.redeemed", ticket=record.id, action=record.action, run=record.run)
+        else:
+            entry.event("ticket.refused", ticket=found[1].id if found else None, code=refusal or "unknown_ticket")
+
     def put(self, entry: Entry, record: TicketRecord) -> None:
         """Write a new ticket, inside the transaction of its event."""
-        entry.put("tickets", record.id, _body(record), tag=record.session)
+        entry.put("tickets", record.id, _TICKET.write(record), tag=record.session)
 
     def replace(self, entry: Entry, sealed: Sealed, record: TicketRecord) -> None:
         """Write what became of a ticket, inside the transaction of its event."""
-        entry.replace("tickets", sealed.row, _body(record), tag=record.session)
+        entry.replace("tickets", sealed.row, _TICKET.write(record), tag=record.session)
 
     def all(self) -> list[TicketRecord]:
         """Every ticket, oldest first; altered ones are left out."""
-        with self._ledger.reading(), self._lock:
-            return list(self._current().values())
+        return list(self.view.now().values())
 
     def spent(self) -> list[TicketRecord]:
         """The tickets that were used."""
-        with self._ledger.reading(), self._lock:
-            self._current()
-            return list(self._spent.values())
-
-    def _current(self) -> dict[int, TicketRecord]:
-        if self._known is None:
-            self._known, rows = {}, {sealed.row.seq: sealed for sealed in self._ledger.all("tickets")}
-            self._take_in(self._known, rows, rows)
-        elif self._fresh:
-            places = sorted(self._fresh)
-            self._take_in(self._known, places, self._ledger.at("tickets", places))
-        self._fresh = set()
-        return self._known
-
-    def _take_in(self, known: dict[int, TicketRecord], places: Iterable[int], rows: Mapping[int, Sealed]) -> None:
-        for seq in places:
-            sealed = rows.get(seq)
-            record = _record(sealed) if sealed is not None and sealed.verified else None
-            self._spent.pop(seq, None)
-            if record is None:
-                known.pop(seq, None)
-                continue
-            known[seq] = record
-            if record.state == SPENT:
-                self._spent[seq] = record
-
-    def _note(self, changed: Sequence[Touched]) -> None:
-        if self._known is not None:
-            with self._lock:
-                self._fresh |= {seq for table, seq, _ in changed if table == "tickets"}
-
-
-def _body(record: TicketRecord) -> dict[str, Any]:
-    members = {
-        "v": 1,
-        "session": record.session,
-        "action": record.action,
-        "call": record.call,
-        "arguments": record.arguments,
-        "state": record.state,
-        "code": record.code,
-        "reasons": list(record.reasons),
-        "run": record.run,
-        "at": utc_text(record.at),
-        "expires_at": utc_text(record.expires_at),
-        "matched": list(record.matched),
-        "relied_on": list(record.relied_on),
-        "request": record.request,
-        "grant": record.grant,
-        "decided_by": record.decided_by,
-        "spent_at": utc_text(record.spent_at) if record.spent_at else None,
-        "consequential": record.is_consequential or None,
-    }
-    return {name: value for name, value in members.items() if value not in (None, [])}
+        return list(self._spent.now().values())
 
 
 def _record(sealed: Sealed) -> TicketRecord:
-    body = json.loads(sealed.row.body)
-    request, spent_at = body.get("request"), body.get("spent_at")
-    return TicketRecord(
-        id=sealed.row.id,
-        session=body["session"],
-        action=body["action"],
-        call=body["call"],
-        arguments=body["arguments"],
-        state=body["state"],
-        code=body["code"],
-        reasons=tuple(body.get("reasons", ())),
-        run=body["run"],
-        at=utc_moment(body["at"]),
-        expires_at=utc_moment(body["expires_at"]),
-        matched=tuple(body.get("matched", ())),
-        relied_on=tuple(body.get("relied_on", ())),
-        request=(request[0], request[1]) if request else None,
-        grant=body.get("grant"),
-        decided_by=body.get("decided_by"),
-        spent_at=utc_moment(spent_at) if spent_at else None,
-        is_consequential=body.get("consequential", False),
-    )
+    return _TICKET.read(json.loads(sealed.row.body), id=sealed.row.id)
+
+
+def _spent(sealed: Sealed) -> TicketRecord | None:
+    record = _record(sealed)
+    return record if record.state == SPENT else None

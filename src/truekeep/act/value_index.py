@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from truekeep.action import Kept, KeptIndex, Postings, fingerprint
 from truekeep.search import values_in
-from truekeep.stores.audit import Touched
-from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Standing
+from truekeep.stores.table_view import TableChanges
+from truekeep.trust.flow.stored import StoredIndex, StoredText, ValuePostings, fingerprint
+from truekeep.trust.origin import is_hearsay_tag
+
+if TYPE_CHECKING:
+    from truekeep.stores.base import Row
 
 
-class Remembered:
+class MemoryValueIndex:
     """The memories of one keep as the act boundary looks them up: what stands above hearsay, and hearsay."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lock = threading.RLock()
-        self._places: dict[int, KeptIndex] = {}
-        self._dirty: set[int] = set()
-        self._is_built = False
-        self._proven = KeptIndex(postings=Postings(), load=self._load)
-        self._hearsay = KeptIndex(is_loose=True, postings=Postings(), load=self._load)
-        ledger.watch(self._note)
+        self._places: dict[int, StoredIndex] = {}
+        self._changes = TableChanges(ledger, "memories")
+        self._proven = StoredIndex(postings=ValuePostings(), load=self._load)
+        self._hearsay = StoredIndex(postings=ValuePostings(), load=self._load)
 
-    def indexes(self) -> tuple[KeptIndex, KeptIndex]:
+    def indexes(self) -> tuple[StoredIndex, StoredIndex]:
         """What stands above hearsay, and hearsay."""
-        with self._ledger.reading(), self._lock:
-            if not self._is_built:
-                self._is_built = True
+        with self._changes.taken() as changed:
+            if changed is None:
                 self._fill(self._ledger.current("memories"))
-            elif self._dirty:
-                dirty, self._dirty = self._dirty, set()
-                self._refresh(dirty)
+            elif changed.places:
+                self._refresh(changed.places)
         return self._proven, self._hearsay
 
     def _fill(self, rows: Iterable[Row]) -> None:
         prints: dict[bool, list[tuple[int, bytes]]] = {False: [], True: []}
         for row in rows:
-            is_hearsay = _is_hearsay(row)
+            is_hearsay = is_hearsay_tag(row.tag)
             self._places[row.seq] = self._hearsay if is_hearsay else self._proven
-            prints[is_hearsay].append((row.seq, _print(row, is_hearsay)))
+            prints[is_hearsay].append((row.seq, _print(row)))
         self._proven.postings.fill(prints[False])
         self._hearsay.postings.fill(prints[True])
 
@@ -53,30 +50,20 @@ class Remembered:
                 index.forget(place)
                 index.postings.remove(place)
         for row in self._ledger.current("memories", sorted(places)):
-            is_hearsay = _is_hearsay(row)
-            index = self._places[row.seq] = self._hearsay if is_hearsay else self._proven
-            index.postings.put(row.seq, _print(row, is_hearsay))
+            index = self._places[row.seq] = self._hearsay if is_hearsay_tag(row.tag) else self._proven
+            index.postings.put(row.seq, _print(row))
 
-    def _load(self, places: Sequence[int]) -> Iterator[tuple[int, Kept]]:
+    def _load(self, places: Sequence[int]) -> Iterator[tuple[int, StoredText]]:
         for place, sealed in self._ledger.at("memories", places).items():
             if sealed.verified:
                 memory = memory_from(sealed)
                 origin = memory.origin
-                yield place, Kept(memory.id, memory.text, memory.as_of, origin.channel, origin.principal)
-
-    def _note(self, changed: Sequence[Touched]) -> None:
-        if self._is_built:
-            with self._lock:
-                self._dirty |= {seq for table, seq, _ in changed if table == "memories"}
+                yield place, StoredText(memory.id, memory.text, memory.as_of, origin.principal or origin.channel)
 
 
-def _is_hearsay(row: Row) -> bool:
-    return row.tag.partition(":")[0] == Standing.HEARSAY.label
-
-
-def _print(row: Row, is_hearsay: bool) -> bytes:
+def _print(row: Row) -> bytes:
     """The values in a memory as its card has them; made anew from the text where the card is gone or altered."""
     if (values := values_in(row.card)) is not None:
         return values
     memory = memory_from(Sealed(row, verified=True))
-    return fingerprint(memory.text, is_loose=is_hearsay, at=memory.as_of)
+    return fingerprint(memory.text, memory.as_of)

@@ -1,7 +1,8 @@
 """Channels: the authenticated ways into one keep. The operator's settings, and what was enrolled or retired here.
 
 What a person enrols in a keep is a sealed row with who and why. Retiring a channel closes the way in; what it said
-before stays, and is taken back with ``revoke``.
+before stays, and is taken back with ``revoke``. A mute refuses one source of hearsay at the gate, without waiting for
+anybody; it is a sealed row beside the channels, found by a keyed hash of its source.
 """
 
 from __future__ import annotations
@@ -10,24 +11,32 @@ import builtins
 import json
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.candidate import checked_text
 from truekeep.config import CAPABILITIES, MEMBER_CAPABILITIES, Settings, default_channels
 from truekeep.errors import InvalidName, InvalidRequest, NotAllowed, UnknownChannel
-from truekeep.mutes import PREFIX as MUTED
-from truekeep.mutes import Mute, Mutes
-from truekeep.origin import person_name
-from truekeep.principal import principal_of
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.types import MEMBER, Channel, Standing, utc_text
+from truekeep.trust.candidate import checked_reason
+from truekeep.trust.origin import AGENT, person_name
+from truekeep.trust.principal import principal_of
+from truekeep.types import MEMBER, Candidate, Channel, Standing, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.stores.ledger import Ledger, Sealed
 
 _NAME = re.compile(rf"(?:{MEMBER})?[a-z0-9][a-z0-9_.-]{{0,59}}", re.ASCII)
-_REASON_CAP = 2_000
+_MUTED = "muted:"
 _REVIEWER = "reviewer:"
 _OF_SYSTEMS = frozenset({"write"})
 _NEVER_ENROLLED = frozenset({"credit", "review"})
+
+
+def configured(settings: Settings, name: str) -> Channel | None:
+    """The channel of that name before any keep has its own; ``reviewer:NAME`` always exists and can only review."""
+    if name.startswith(_REVIEWER) and len(name) > len(_REVIEWER):
+        return Channel(name, None, frozenset({"review"}))
+    return settings.channels.get(name)
 
 
 class Channels:
@@ -43,10 +52,9 @@ class Channels:
         """The channel of that name; ``reviewer:NAME`` always exists and can only review."""
         if not isinstance(name, str):
             raise UnknownChannel("The channel must be a string.", hint=self._known())
-        if name.startswith(_REVIEWER) and len(name) > len(_REVIEWER):
-            return Channel(name, None, frozenset({"review"}))
-        sealed = self._ledger.get("channels", name) if not name.startswith(MUTED) else None
-        found = self._enrolled(sealed) if sealed else self._settings.channels.get(name)
+        is_own = not name.startswith((_REVIEWER, _MUTED))
+        sealed = self._ledger.get("channels", name) if is_own else None
+        found = self._enrolled(sealed) if sealed else configured(self._settings, name)
         if found is None:
             raise UnknownChannel("No such channel is configured.", hint=self._known())
         return found
@@ -79,7 +87,8 @@ class Channels:
                 hint="Use 1 to 60 small letters, digits, '.', '-' or '_'; 'member:NAME' for a person.",
             )
         if name in default_channels():
-            raise InvalidRequest("A channel that every keep has cannot be enrolled anew.", code="built_in_channel")
+            self._reopen(name, by, reason)
+            return self.get(name)
         is_member = name.startswith(MEMBER)
         given = (
             frozenset(capabilities) if capabilities is not None else MEMBER_CAPABILITIES if is_member else _OF_SYSTEMS
@@ -101,8 +110,24 @@ class Channels:
         return channel
 
     def retire(self, name: str, *, by: str, reason: str) -> None:
-        """Close a way in. What came over it stays as it is."""
+        """Close a way in. What came over it stays as it is.
+
+        What the settings set up is closed there: retired here it could not be enrolled again as it was.
+        """
+        if name in self._settings.channels:
+            raise InvalidRequest(
+                "A channel of the settings cannot be retired.",
+                code="built_in_channel",
+                hint="Mute its sources, or leave it out of the settings and of the tokens.",
+            )
         self._write(self.get(name), "retired", by, reason)
+
+    def _reopen(self, name: str, by: str, reason: str) -> None:
+        """Give a channel that every keep has back as the settings have it, if an older version retired it."""
+        sealed = self._ledger.get("channels", name)
+        if sealed is None or not sealed.verified:
+            raise InvalidRequest("A channel that every keep has cannot be enrolled anew.", code="built_in_channel")
+        self._write(self._settings.channels[name], "enrolled", by, reason)
 
     def mute(self, channel: str, principal: str | None = None, *, by: str, reason: str) -> None:
         """Refuse from here on what a source of hearsay says; an enrolled system's way in is retired instead."""
@@ -122,7 +147,7 @@ class Channels:
         return self.mutes.listed()
 
     def _own(self) -> builtins.list[Sealed]:
-        return [sealed for sealed in self._ledger.all("channels") if not sealed.row.id.startswith(MUTED)]
+        return [sealed for sealed in self._ledger.all("channels") if not sealed.row.id.startswith(_MUTED)]
 
     def _write(self, channel: Channel, state: str, by: str, reason: str) -> None:
         body = {
@@ -131,15 +156,11 @@ class Channels:
             "standing": channel.standing.label if channel.standing is not None else None,
             "capabilities": sorted(channel.capabilities),
             "by": person_name(by),
-            "reason": checked_text(reason, _REASON_CAP),
+            "reason": checked_reason(reason),
             "at": utc_text(self._clock()),
         }
         with self._ledger.writing() as entry:
-            known = self._ledger.get("channels", channel.name)
-            if known is None:
-                entry.put("channels", channel.name, body)
-            else:
-                entry.replace("channels", known.row, body)
+            entry.set("channels", channel.name, body)
             entry.event(f"channel.{state}", channel=channel.name, by=by, reason=reason)
 
     def _enrolled(self, sealed: Sealed) -> Channel:
@@ -181,3 +202,66 @@ def _entry(channel: Channel, state: str) -> dict[str, Any]:
         "capabilities": sorted(channel.capabilities),
         "state": state,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """A muted source: who muted it, when and why."""
+
+    channel: str
+    principal: str | None
+    by: str
+    reason: str
+    at: str
+
+
+class Mutes:
+    """The muted sources of one keep."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], datetime]) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def covers(self, candidate: Candidate) -> bool:
+        """Whether a text comes from a muted source. Only hearsay can be muted."""
+        if candidate.standing is not Standing.HEARSAY or self._ledger.is_empty("channels"):
+            return False
+        origin = candidate.origin
+        return self._ledger.get("channels", self._key(origin.channel, origin.principal)) is not None
+
+    def mute(self, channel: str, principal: str | None, *, by: str, reason: str) -> None:
+        """Refuse what a source says from here on."""
+        if channel == AGENT:
+            raise InvalidRequest("What the agent itself writes cannot be muted.", code="cannot_mute")
+        body: dict[str, Any] = {
+            "v": 1,
+            "state": "muted",
+            "channel": channel,
+            "principal": principal,
+            "by": person_name(by),
+            "reason": checked_reason(reason),
+            "at": utc_text(self._clock()),
+        }
+        with self._ledger.writing() as entry:
+            entry.set("channels", self._key(channel, principal), body)
+            entry.event("source.muted", channel=channel, principal=principal, by=by, reason=reason)
+
+    def unmute(self, channel: str, principal: str | None, *, by: str, reason: str) -> bool:
+        """Listen to a source again; says whether it was muted."""
+        person_name(by)
+        checked_reason(reason)
+        with self._ledger.writing() as entry:
+            known = self._ledger.get("channels", self._key(channel, principal))
+            if known is None:
+                return False
+            entry.remove("channels", known.row)
+            entry.event("source.unmuted", channel=channel, principal=principal, by=by, reason=reason)
+        return True
+
+    def listed(self) -> list[Mute]:
+        """Every muted source, in the order in which they were muted."""
+        bodies = [json.loads(row.row.body) for row in self._ledger.all("channels") if row.row.id.startswith(_MUTED)]
+        return [Mute(one["channel"], one["principal"], one["by"], one["reason"], one["at"]) for one in bodies]
+
+    def _key(self, channel: str, principal: str | None) -> str:
+        return _MUTED + self._ledger.digest("mute", f"{channel}\x00{principal or ''}")

@@ -7,23 +7,35 @@ wrote. Everything here can be built again from the store.
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from truekeep.quote import SeenTexts
-from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.types import Standing, utc_moment, utc_text
+from truekeep.stores.records import stored
+from truekeep.stores.table_view import TableChanges
+from truekeep.trust.flow.index import TextIndex
+from truekeep.trust.flow.requests import OwnerRequests
+from truekeep.trust.flow.results import RecordBook, take_result
+from truekeep.trust.flow.tools import Tool, tool_for
+from truekeep.trust.origin import AGENT
+from truekeep.trust.quote import SeenTexts
+from truekeep.types import Standing
 
 if TYPE_CHECKING:
-    from truekeep.action import ValueIndex
+    from truekeep.stores.ledger import Ledger, Sealed
 
 _MOST_SESSIONS = 64
+"""Sessions that are kept ready; one that comes back is read from the store again."""
+_MOST_PARENTS = 16
+"""Of a longer chain the oldest are left out: they prove nothing then, and a tainted one has tainted its children."""
 _ALL = -1
+_READ_IN_FULL = 400_000
+"""Characters of a session's foreign texts that are read value by value. A value that stands only in what goes beyond
+them counts as found nowhere, which is asked about and never let through."""
+_READ_OF_EACH = 4_000
+"""Of every further text, its beginning."""
 PASTE = "paste"
 
 
@@ -49,6 +61,8 @@ class Observation:
     """Whether ``at`` is when it was said; where nobody knows, "tomorrow" stays "tomorrow"."""
     order: int = 0
     """The number of the audit event that wrote it down. ``at`` may be the host's or a sender's word; this is not."""
+    tool: str = ""
+    """The tool whose result it is."""
 
     def told(self) -> Iterator[tuple[str, Standing]]:
         """The texts in it, each with how far it is proven."""
@@ -61,64 +75,91 @@ class Observation:
 
     def as_body(self) -> dict[str, Any]:
         """The observation as stored; its id is the row's."""
-        members = {
-            "v": 1,
-            "session": self.session,
-            "channel": self.channel,
-            "standing": self.standing.label,
-            "text": self.text,
-            "at": utc_text(self.at),
-            "principal": self.principal,
-            "message": self.message,
-            "role": self.role,
-            "own": self.own,
-            "pasted": list(self.pasted),
-            "undated": None if self.is_dated else True,
-            "order": self.order or None,
-        }
-        return {name: value for name, value in members.items() if value not in (None, "", [])}
+        return _OBSERVATION.write(self) | ({} if self.is_dated else {"undated": True})
+
+
+_OBSERVATION = stored(
+    Observation,
+    given=("id", "is_dated"),
+    sparse=("principal", "message", "role", "own", "pasted", "order", "tool"),
+)
 
 
 @dataclass(slots=True)
 class Transcript:
-    """One session as it is looked back at, by the owner or, in a shared keep, by the member it acts for."""
+    """One session as it is looked back at, by the owner or, in a shared keep, by the member it acts for.
+
+    What the act boundary looks values up in is read when it first asks: the owner's requests, what others wrote, the
+    records that results offered, and what of results is private.
+    """
 
     member: str | None = None
+    ids: set[str] = field(default_factory=set)
+    """What it holds."""
     owners: list[Observation] = field(default_factory=list)
     """The owner's messages, oldest first."""
     seen: SeenTexts = field(default_factory=SeenTexts)
-    _unindexed: list[Observation] = field(default_factory=list)
-    _owner: ValueIndex | None = None
-    _observed: ValueIndex | None = None
-    _pasted: ValueIndex | None = None
+    requests: OwnerRequests = field(default_factory=OwnerRequests)
+    foreign: TextIndex = field(default_factory=TextIndex)
+    private: TextIndex = field(default_factory=TextIndex)
+    public: TextIndex = field(default_factory=TextIndex)
+    records: RecordBook = field(default_factory=RecordBook)
+    results: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many results of a tool were reported, by session and tool."""
+    _unread: list[Observation] = field(default_factory=list)
+    _room: int = _READ_IN_FULL
 
     def add(self, observation: Observation) -> None:
         """Take in one more observation."""
-        if observation.standing is not Standing.OWNER:
-            self.seen.add(observation.text)
-        elif observation.principal == self.member:
+        self.ids.add(observation.id)
+        if observation.standing is Standing.OWNER and observation.principal == self.member:
             self.owners.append(observation)
-        self._unindexed.append(observation)
+            for part in observation.pasted:
+                self.seen.add(part)
+        elif observation.channel != AGENT:
+            self.seen.add(observation.text)
+        if observation.tool:
+            self.results[observation.session, observation.tool] += 1
+        self._unread.append(observation)
 
-    def indexes(self) -> tuple[ValueIndex, ValueIndex, ValueIndex]:
-        """The values in the owner's own words, in what was merely read or pasted, and in messages with a paste."""
-        from truekeep.action import ValueIndex  # noqa: PLC0415 - only the act boundary needs it
+    def read_for_calls(self, tools: Mapping[str, Tool]) -> Self:
+        """Read what came in since the last call, so that values can be looked up in it."""
+        unread, self._unread = self._unread, []
+        for seen in unread:
+            if seen.tool:
+                self._take_result(seen, tool_for(seen.tool, tools))
+            elif seen.standing is Standing.OWNER and seen.principal == self.member:
+                if self.requests.add(seen.text, seen.at, _spans(seen.text, seen.pasted)).refuses:
+                    # What was found for plans ends with what they were made for.
+                    self.records.results.clear()
+                for number, part in enumerate(seen.pasted):
+                    self.foreign.add(f"{seen.id}.{number}", self._readable(part), origin=PASTE, at=seen.at)
+            elif seen.channel != AGENT:
+                text = self._readable(seen.text)
+                self.foreign.add(seen.id, text, origin=seen.principal or seen.channel, at=seen.at)
+        return self
 
-        if self._owner is None or self._observed is None or self._pasted is None:
-            self._owner, self._observed = ValueIndex(is_owners=True), ValueIndex(is_loose=True)
-            self._pasted = ValueIndex(is_owners=True)
-        waiting, self._unindexed = self._unindexed, []
-        for seen in waiting:
-            if seen.pasted and seen.principal == self.member:
-                self._pasted.add(seen.id, seen.text, at=seen.at, channel=seen.channel, principal=seen.principal)
-            for number, (text, standing) in enumerate(seen.told()):
-                if standing is Standing.OWNER and seen.principal == self.member:
-                    self._owner.add(seen.id, text, at=seen.at, channel=seen.channel, principal=seen.principal)
-                elif standing is Standing.HEARSAY:
-                    channel = PASTE if seen.standing is Standing.OWNER else seen.channel
-                    place = f"{seen.id}.{number}"
-                    self._observed.add(place, text, at=seen.at, channel=channel, principal=seen.principal)
-        return self._owner, self._observed, self._pasted
+    def _readable(self, text: str) -> str:
+        """As much of a foreign text as is read: all of it while there is room, its beginning after that."""
+        chosen = text if len(text) <= self._room else text[:_READ_OF_EACH]
+        self._room = max(0, self._room - len(chosen))
+        return chosen
+
+    def _take_result(self, seen: Observation, tool: Tool) -> None:
+        taken = take_result(tool, seen.text)
+        self.records.add(taken)
+        if tool.own or tool.reads is None:
+            self.private.add(seen.id, taken.whole, at=seen.at)
+        else:
+            self.public.add(seen.id, taken.whole[:_READ_OF_EACH], at=seen.at)
+        if taken.is_tainting:
+            origin = seen.principal or seen.tool or seen.channel
+            self.foreign.add(seen.id, self._readable("\n".join(taken.taints)), origin=origin, at=seen.at)
+
+
+def _spans(text: str, parts: Sequence[str]) -> list[tuple[int, int]]:
+    """Where somebody else's words stand in a message; what stands only beside it has no place in it."""
+    return [(start, start + len(part)) for part in parts if (start := text.find(part)) >= 0]
 
 
 class Transcripts:
@@ -126,66 +167,58 @@ class Transcripts:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lock = threading.RLock()
         self._known: OrderedDict[tuple[str, str | None], Transcript] = OrderedDict()
-        self._fresh: set[int] = set()
-        self._erased = False
-        ledger.watch(self._note)
+        self._changes = TableChanges(ledger, "observations")
 
     def of(self, session: str, member: str | None = None) -> Transcript:
         """The session's transcript as of now; altered rows are left out, and cannot prove anything."""
         key = (session, member)
-        with self._ledger.reading(), self._lock:
+        with self._ledger.reading():
             self._follow()
             found = self._known.get(key)
             if found is None:
                 found = self._known[key] = Transcript(member)
-                for seen in observations(self._ledger.tagged("observations", session, _ALL)):
+                for seen in self._taken_in(session):
                     found.add(seen)
             self._known.move_to_end(key)
             while len(self._known) > _MOST_SESSIONS:
                 self._known.popitem(last=False)
             return found
 
-    def _follow(self) -> None:
-        fresh, self._fresh = sorted(self._fresh), set()
-        if self._erased:
-            # What remains is read again; an erased row's place may have been given to another by now.
-            self._known.clear()
-            self._erased = False
-            return
-        rows = self._ledger.at("observations", fresh) if fresh else {}
-        for seen in observations([rows[seq] for seq in fresh if seq in rows]):
-            for (session, _), transcript in self._known.items():
-                if session == seen.session:
-                    transcript.add(seen)
+    def _taken_in(self, session: str) -> list[Observation]:
+        """What a session took in, after what its parents had taken in when it went on from them."""
+        found: list[Observation] = []
+        name, before = session, None
+        for _ in range(_MOST_PARENTS):
+            own = observations(self._ledger.tagged("observations", name, _ALL))
+            found = [one for one in own if before is None or one.order < before] + found
+            sealed = self._ledger.get("sessions", name)
+            body = json.loads(sealed.row.body) if sealed is not None and sealed.verified else {}
+            if body.get("parent") is None:
+                break
+            name, before = body["parent"], body["begun"]
+        return found
 
-    def _note(self, changed: Sequence[Touched]) -> None:
-        with self._lock:
-            touched = [(seq, mac) for table, seq, mac in changed if table == "observations"]
-            self._fresh |= {seq for seq, _ in touched}
-            self._erased = self._erased or any(mac is None for _, mac in touched)
+    def _follow(self) -> None:
+        with self._changes.taken() as changed:
+            if changed is None or changed.gone:
+                self._known.clear()  # what was erased is in no transcript, so that all are read again
+            elif changed.places:
+                rows = observations(list(self._ledger.at("observations", sorted(changed.places)).values()))
+                if any(seen.id in known.ids for seen in rows for known in self._known.values()):
+                    self._known.clear()  # something in it was forgotten, or is said again
+                    return
+                for seen in rows:
+                    for (session, _), transcript in self._known.items():
+                        if session == seen.session:
+                            transcript.add(seen)
 
 
 def observations(found: Sequence[Sealed]) -> list[Observation]:
     """The observations in rows, altered ones left out."""
-    return [_observation(sealed.row.id, str(sealed.row.body)) for sealed in found if sealed.verified]
+    return [_observation(sealed) for sealed in found if sealed.verified]
 
 
-def _observation(row_id: str, text: str) -> Observation:
-    body = json.loads(text)
-    return Observation(
-        id=row_id,
-        session=body["session"],
-        channel=body["channel"],
-        standing=Standing[body["standing"].upper()],
-        text=body["text"],
-        at=utc_moment(body["at"]),
-        principal=body.get("principal"),
-        message=body.get("message"),
-        role=body.get("role"),
-        own=body.get("own", ""),
-        pasted=tuple(body.get("pasted", ())),
-        is_dated=not body.get("undated", False),
-        order=body.get("order", 0),
-    )
+def _observation(sealed: Sealed) -> Observation:
+    body = json.loads(sealed.row.body)
+    return _OBSERVATION.read(body, id=sealed.row.id, is_dated=not body.get("undated", False))

@@ -1,0 +1,1 @@
+"""The act boundary: tool calls judged, tickets, credit."""

@@ -1,0 +1,1 @@
+"""What a session took in, and the channels it came over."""
