@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truekeep import Keep
-from truekeep.ancestry import Chain
+from truekeep.claims.lineage import Chain
 
 
 def names(chain: Chain) -> list[list[tuple[str, str, str]]]:

@@ -12,6 +12,8 @@ from tests.conftest import Clock, intruder
 from truekeep import Keep, Verdict
 from truekeep.errors import StoreTampered
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 [channels.crm]
 standing = "enrolled"
@@ -29,7 +31,7 @@ GOLD, SILVER = "Northwind's plan is Gold.", "The plan of Northwind is Silver."
 def shop(home: Path, clock: Clock) -> Iterator[Keep]:
     home.mkdir()
     (home / "config.toml").write_text(CONFIG)
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as keep:
         yield keep
 
 
@@ -284,7 +286,7 @@ def test_an_approved_memory_is_not_changed_by_its_source(shop: Keep) -> None:
 def test_rivals_are_known_after_a_restart(shop: Keep, home: Path, clock: Clock) -> None:
     said(shop, GOLD)
     said(shop, SILVER)
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as again:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as again:
         assert listed(again) == [SILVER]
         said(shop, "Northwind's plan is Lead.")
         assert listed(again) == ["Northwind's plan is Lead."], "another process's write is followed"

@@ -16,7 +16,7 @@ CALL = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
 
 @pytest.fixture
 def office(home: Path, clock: Clock) -> Iterator[Keep]:
-    with Keep.open("office", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("office", home=home, clock=clock, policy="inform", background=False) as keep:
         for name in ("member:eva", "member:jan", "member:mallory", "crm"):
             keep.channels.enrol(name, by="operator", reason="works here")
         yield keep
@@ -39,7 +39,9 @@ def test_my_words_act_for_me_and_not_for_others(office: Keep) -> None:
     assert acting(office, "eva") == [fact]
     assert acting(office, "jan") == []
     assert office.recall("Northwind account", influence_only=True) == []
-    assert [hit.text for hit in office.session("s", member="jan").recall("Northwind account")] == [fact]
+    assert [hit.text for hit in office.session("s", member="jan").recall("Northwind account", background=True)] == [
+        fact
+    ]
 
 
 def test_two_members_who_say_the_same_convince_a_third(office: Keep) -> None:
@@ -81,6 +83,7 @@ def test_a_session_acts_for_one_member_and_believes_only_that_ones_messages(offi
 
 def test_only_the_member_who_asked_confirms(office: Keep) -> None:
     eva = asks(office, "eva")
+    eva.observe("web", "The weather is fine.", principal="https://news.example")
     ticket = eva.check_action("pay", CALL).ticket
     assert ticket
     for channel in ("member:mallory", "user"):

@@ -25,7 +25,7 @@ CALL = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
 def shop(home: Path, clock: Clock) -> Iterator[Keep]:
     home.mkdir()
     (home / "config.toml").write_text(CONFIG)
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as keep:
         yield keep
 
 
@@ -161,7 +161,7 @@ def test_words_changed_between_the_action_and_its_credit_earn_nothing(shop: Keep
 def test_shelf_lives_are_settings(home: Path, clock: Clock) -> None:
     home.mkdir()
     (home / "config.toml").write_text("hearsay_shelf_days = 0\n")
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as keep:
         said(keep, "The office closes at five.", "web")
         clock.advance(days=3_650)
         assert contents(keep) == ["The office closes at five."]

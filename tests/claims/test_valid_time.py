@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Clock
-from tests.keep.test_way_out import RULE
+from tests.read.test_way_out import RULE
 from truekeep import Keep
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
 from truekeep.rules.registry import Registry, write_registry

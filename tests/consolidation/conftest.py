@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Clock
 from truekeep import Keep
-from truekeep.influence import claim_key
+from truekeep.trust.influence import claim_key
 
 CONFIG = """
 [channels.crm]
@@ -30,7 +30,7 @@ Put = Callable[..., str]
 def shop(home: Path, clock: Clock) -> Iterator[Keep]:
     home.mkdir()
     (home / "config.toml").write_text(CONFIG)
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as keep:
         yield keep
 
 

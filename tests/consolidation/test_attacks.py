@@ -10,6 +10,8 @@ from tests.conftest import Clock
 from tests.consolidation.conftest import AGAIN, FACT, WHO, Put, acting, by_id, recalled, texts
 from truekeep import Keep
 
+pytestmark = pytest.mark.slow
+
 FLIP = "Northwind's account is 1180-23."
 CALL = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
 POISON = {**CALL, "account": "1180-23"}
@@ -37,7 +39,7 @@ def test_near_copies_from_made_up_sources_never_become_proof(shop: Keep, count: 
     assert len(more) <= count // 256
     assert (left["standing"], left["may_act"]) == ("hearsay", False)
     assert (acting(shop), recalled(shop)) == (set(), set())
-    assert decides(shop, "s-1", CALL) == "deny"
+    assert decides(shop, "s-1", CALL) == "confirm"
     shop.remember(FACT, via="crm")
     assert acting(shop) == set()
 
@@ -55,7 +57,7 @@ def test_a_numeric_flip_and_its_copies_never_displace_or_join_the_truth(shop: Ke
     assert all(memory["may_act"] and memory["standing"] == "owner" for memory in true)
     assert {memory["standing"] for memory in shop.get_memories() if "1180-23" in memory["content"]} == {"hearsay"}
     assert len(texts(shop)) <= 5
-    assert (decides(shop, "s-1", CALL), decides(shop, "s-2", POISON)) == ("allow", "deny")
+    assert (decides(shop, "s-1", CALL), decides(shop, "s-2", POISON)) == ("allow", "confirm")
 
 
 def test_hearsay_is_not_laundered_by_merging_with_the_owners_word(shop: Keep, put: Put) -> None:
@@ -108,7 +110,7 @@ def test_what_is_derived_from_a_merged_memory_does_not_vouch_for_it_after_an_und
 
 
 def test_a_quarantined_copy_is_neither_merged_nor_let_in(home: Path, clock: Clock) -> None:
-    with Keep.open("strict", home=home, clock=clock) as keep:
+    with Keep.open("strict", home=home, clock=clock, background=False) as keep:
         keep.remember(FACT, via="user")
         keep.remember(AGAIN, via="user")
         held = keep.remember(AGAIN, via="web", principal="evil.example")

@@ -204,7 +204,7 @@ def test_a_fact_whose_proof_needs_two_of_the_copies_is_left_as_it_is(home: Path,
         'enrolled_shelf_days = 30\n[channels.crm]\nstanding = "enrolled"\n[channels.billing]\nstanding = "enrolled"\n'
     )
     (home / "config.toml").write_text(config)
-    with Keep.open("shop", home=home, clock=clock) as keep:
+    with Keep.open("shop", home=home, clock=clock, background=False) as keep:
         keep.remember(FACT, via="crm")
         clock.advance(days=1)
         keep.remember(FACT, via="billing")
@@ -223,7 +223,7 @@ def test_what_one_group_may_not_do_keeps_no_other_from_being_merged(home: Path, 
         'enrolled_shelf_days = 30\n[channels.crm]\nstanding = "enrolled"\n[channels.billing]\nstanding = "enrolled"\n'
     )
     (home / "config.toml").write_text(config)
-    with Keep.open("shop", home=home, clock=clock) as keep:
+    with Keep.open("shop", home=home, clock=clock, background=False) as keep:
         keep.remember("Eva likes tea.", via="user")
         keep.remember("Eva likes the tea.", via="user")
         keep.remember(FACT, via="crm")
@@ -266,7 +266,8 @@ def test_what_a_tool_call_used_and_an_outcome_proved_stays_as_it_is(shop: Keep, 
     assert session.check_action("pay", call, run="run-1").decision == "allow"
     used = {name for name in by_id(shop) if any(one["kind"] == "action" for one in shop.exposures(name))}
     assert used
-    put(FACT)
+    put(f"{FACT}!")
+    put(f"{AGAIN}!")
     (group,) = shop.consolidate(**WHO)["groups"]
     assert used.isdisjoint(one["id"] for one in group["originals"])
     assert used < set(by_id(shop))
@@ -322,7 +323,7 @@ def test_a_consolidation_needs_a_name_and_a_reason(shop: Keep, bad: dict[str, An
 
 @pytest.fixture
 def office(home: Path, clock: Clock) -> Iterator[Keep]:
-    with Keep.open("office", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("office", home=home, clock=clock, policy="inform", background=False) as keep:
         for name in ("member:eva", "member:jan", "member:tom"):
             keep.channels.enrol(name, by="operator", reason="works here")
         yield keep

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.conftest import Clock
 from tests.consolidation.conftest import WHO, acting, by_id
 from truekeep import Keep
-from truekeep.influence import claim_key
-from truekeep.memory_rows import MERGED
+from truekeep.records.rows import MERGED
+from truekeep.trust.influence import claim_key
 
 CONFIG = """
 enrolled_shelf_days = 30
@@ -63,7 +63,7 @@ writes = st.tuples(
 def world(clock: Clock, steps: list[Any]) -> Iterator[Keep]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "config.toml").write_text(CONFIG)
-        with Keep.open("world", home=folder, clock=clock, policy="inform") as keep:
+        with Keep.open("world", home=folder, clock=clock, policy="inform", background=False) as keep:
             session = keep.session("clean", mediated=True)
             session.observe("user", "Please look after my notes.")
             last: str | None = None

@@ -97,7 +97,7 @@ def test_revoking_the_source_of_all_takes_the_merged_memory_and_says_who_saw_the
 ) -> None:
     put(FACT, "web", principal="evil.example")
     put(AGAIN, "web", principal="evil.example")
-    assert shop.session("s-9").recall("Northwind")
+    assert shop.session("s-9").recall("Northwind", background=True)
     merged = shop.consolidate(**WHO)["groups"][0]["id"]
     report = shop.revoke(principal="evil.example", **WHO)
     assert (report["taken_apart"], [one["id"] for one in report["memories"]]) == ([], [merged])
@@ -111,7 +111,7 @@ def test_a_note_made_after_reading_an_original_falls_with_its_source(shop: Keep,
     put(FACT, "web", principal="evil.example")
     put(AGAIN, "web", principal="shop.example")
     session = shop.session("s-1", mediated=True)
-    assert len(session.recall("Northwind")) == 2
+    assert len(session.recall("Northwind", background=True)) == 2
     clock.advance(minutes=1)
     session.remember("Letters to Northwind mention 1180-22.", via="agent")
     shop.consolidate(**WHO)

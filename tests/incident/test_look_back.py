@@ -16,10 +16,10 @@ def story(informed: Keep) -> dict[str, str]:
     page = informed.remember("Northwind moved to Trnava.", via="web", principal="https://a.evil.example/x").memory_id
     assert page
     session = informed.session("s-1", mediated=True)
-    session.recall("Northwind")
+    session.recall("Northwind", background=True)
     summary = session.remember("Northwind is in Trnava now.", via="agent", parents=[page]).memory_id
     assert summary
-    informed.session("s-2").recall("Trnava")
+    informed.session("s-2").recall("Trnava", background=True)
     return {"page": page, "summary": summary}
 
 
@@ -64,7 +64,7 @@ def test_exposures_name_the_actions_too(informed: Keep) -> None:
 def test_blame_reaches_the_hearsay_behind_a_denied_call(informed: Keep) -> None:
     planted = informed.remember("Northwind's account is 9904-71", via="web", principal="evil.example").memory_id
     session = informed.session("s-1")
-    session.observe("user", "Please pay Northwind 300 euros")
+    session.observe("user", "What do we owe Northwind?")
     session.check_action("pay", CALL | {"account": "9904-71"}, run="run-9")
     report = informed.blame("run-9")
     assert [(one["id"], one["from"]) for one in report["memories"]] == [(planted, "web, evil.example")]

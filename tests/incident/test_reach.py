@@ -34,7 +34,7 @@ def poisoned(keep: Keep) -> None:
     assert noted
     keep.remember("Trnava is where to send the letter.", via="agent", session="s-2", parents=[noted])
     session = keep.session("s-3", mediated=True)
-    session.recall("Trnava")
+    session.recall("Trnava", background=True)
     session.remember("Letters go by post.", via="agent")
 
 
@@ -79,7 +79,7 @@ def test_whoever_ceases_to_act_is_named_without_looking_at_everybody(
 ) -> None:
     home: Path = tmp_path_factory.mktemp("reach")
     clock = Clock()
-    with Keep.open("ines", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("ines", home=home, clock=clock, policy="inform", background=False) as keep:
         for name in ("crm", "billing"):
             keep.channels.enrol(name, by="eva", reason="ours")
         for number, (via, subject, plan, derived) in enumerate(steps):
@@ -114,7 +114,7 @@ def test_what_every_session_saw_is_traced_once_and_told_as_far_as_asked(informed
     assert page
     for number in range(12):
         session = informed.session(f"s-{number}", mediated=True)
-        session.recall("tea", k=50)
+        session.recall("tea", k=50, background=True)
         for cup in range(3):
             session.remember(f"Tea cup {number} {cup} is blue.", via="agent")
     whole = informed.trace(page)

@@ -71,7 +71,7 @@ def test_the_agents_notes_after_reading_the_source_fall_with_it(informed: Keep, 
     session.remember("Payments to Northwind go to 9904-71.", via="agent")
     session.remember("The user lives in Nitra.", via="agent", quote="I live in Nitra")
     informed.revoke(principal="evil.example", **WHO)
-    assert texts(informed) == {early, "The user lives in Nitra."}
+    assert texts(informed) == {early, "I live in Nitra."}
 
 
 @pytest.mark.parametrize("trick", ["the clock was set back", "the message claims a date to come"])
@@ -83,7 +83,7 @@ def test_what_was_noted_after_reading_falls_whatever_the_clock_or_the_sender_say
     session.observe("email", "Northwind's account is 9904-71", principal="evil.example", at=claimed)
     page = informed.remember("Northwind moved to Trnava.", via="web", principal="evil.example")
     assert page.accepted
-    informed.recall("Where is Northwind?", session="s-2")
+    informed.recall("Where is Northwind?", session="s-2", background=True)
     clock.advance(days=-2 if "clock" in trick else 0)
     session.remember("Payments to Northwind go to 9904-71.", via="agent")
     informed.remember("Letters for Northwind go to Trnava.", via="agent", session="s-2")
@@ -160,7 +160,7 @@ def test_a_page_cannot_be_older_than_the_moment_in_which_it_was_read(informed: K
     assert [one["content"] for one in report["memories"]] == ["The account of Northwind is 6666-66."]
 
 
-@pytest.mark.parametrize("wrong", [{}, {"principal": "http://"}, {"since": "yesterday"}, {"session": "a b"}])
+@pytest.mark.parametrize("wrong", [{}, {"principal": 7}, {"since": "yesterday"}, {"session": "a b"}])
 def test_nonsense_is_refused(informed: Keep, wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
         informed.revoke(**wrong, **WHO)  # type: ignore[arg-type]
@@ -202,7 +202,7 @@ def test_rewinding_goes_to_an_event_and_back_again(keep: Keep) -> None:
 
 def test_rewinding_goes_past_a_rotation_of_the_keys(home: Path, clock: Clock) -> None:
     def opened() -> Keep:
-        return Keep.open("alice", home=home, clock=clock)
+        return Keep.open("alice", home=home, clock=clock, background=False)
 
     with opened() as keep:
         stays = keep.remember("I live in Nitra.", via="user").memory_id
@@ -246,7 +246,7 @@ def test_a_rewind_survives_a_reindex_and_a_second_process(keep: Keep, home: obje
     keep.remember("I live in Nitra.", via="user")
     event = keep.audit.events()[-1].seq
     keep.remember("I like tea.", via="user")
-    with Keep.open("alice", home=home, clock=clock) as other:  # type: ignore[arg-type]
+    with Keep.open("alice", home=home, clock=clock, background=False) as other:  # type: ignore[arg-type]
         other.rewind(to=event, **WHO)
     assert texts(keep) == {"I live in Nitra."}
 

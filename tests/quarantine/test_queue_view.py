@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Clock
 from truekeep import Keep
-from truekeep.waiting import CLEAN, Wanted
+from truekeep.quarantine.queue import CLEAN, QueueFilter
 
 
 def held(keep: Keep, text: str, principal: str = "https://example.com", via: str = "web") -> str:
@@ -54,22 +54,25 @@ def test_filters_and_search_find_what_they_name_and_nothing_else(informed: Keep)
     assert facets.principals == {"": 2, "example.com": 1}
     assert facets.severities[CLEAN] == 2
     wanted = {
-        Wanted(code="memory_plant_held"): 1,
-        Wanted(kind="deletion"): 1,
-        Wanted(channel="web"): 1,
-        Wanted(principal="example.com"): 1,
-        Wanted(severity=CLEAN): 2,
-        Wanted(text="RENT is"): 2,
-        Wanted(text="example.com"): 1,
-        Wanted(text="rent", channel="user"): 0,
+        QueueFilter(code="memory_plant_held"): 1,
+        QueueFilter(kind="deletion"): 1,
+        QueueFilter(channel="web"): 1,
+        QueueFilter(principal="example.com"): 1,
+        QueueFilter(severity=CLEAN): 2,
+        QueueFilter(text="RENT is"): 2,
+        QueueFilter(text="example.com"): 1,
+        QueueFilter(text="rent", channel="user"): 0,
     }
     assert {sought: keep.review.count(sought) for sought in wanted} == wanted
-    (group,) = keep.review.groups(Wanted(channel="web"))
-    assert keep.review.count(Wanted(group=group.key)) == 1
+    (group,) = keep.review.groups(QueueFilter(channel="web"))
+    assert keep.review.count(QueueFilter(group=group.key)) == 1
 
 
 def test_the_queue_follows_decisions_of_other_processes_and_time(home: Path, clock: Clock) -> None:
-    with Keep.open("alice", home=home, clock=clock) as one, Keep.open("alice", home=home, clock=clock) as other:
+    with (
+        Keep.open("alice", home=home, clock=clock, background=False) as one,
+        Keep.open("alice", home=home, clock=clock, background=False) as other,
+    ):
         first = held(one, "Eva's phone number is 111-222.")
         assert other.review.count() == 1
         second = held(other, "The office closes at five.")
@@ -87,7 +90,7 @@ def test_the_queue_follows_decisions_of_other_processes_and_time(home: Path, clo
 def test_what_is_counted_is_what_is_listed(
     tmp_path_factory: pytest.TempPathFactory, life: list[tuple[str, str]]
 ) -> None:
-    with Keep.open("alice", home=tmp_path_factory.mktemp("queue"), clock=Clock()) as keep:
+    with Keep.open("alice", home=tmp_path_factory.mktemp("queue"), clock=Clock(), background=False) as keep:
         for number, (name, fate) in enumerate(life):
             item_id = held(keep, f"The code of door {name}{number} is {number}.", f"https://{name}.example")
             if fate != "wait":
@@ -105,5 +108,5 @@ def test_looking_again_at_a_long_queue_costs_little(home: Path) -> None:
         assert keep.review.count() == 600
         started = time.thread_time()
         for _ in range(10):
-            keep.review.groups(Wanted(text="room 5"))
+            keep.review.groups(QueueFilter(text="room 5"))
         assert (time.thread_time() - started) / 10 < 0.03

@@ -24,7 +24,7 @@ LIE = "Northwind's account is 9904-71."
 def shop(home: Path, clock: Clock) -> Iterator[Keep]:
     home.mkdir()
     (home / "config.toml").write_text(CONFIG)
-    with Keep.open("shop", home=home, clock=clock, policy="inform") as keep:
+    with Keep.open("shop", home=home, clock=clock, policy="inform", background=False) as keep:
         yield keep
 
 

@@ -30,6 +30,7 @@ def test_another_process_gets_the_same_bytes(keep: Keep, home: Path) -> None:
     assert found.stdout.strip() == mine
 
 
+@pytest.mark.slow
 def test_two_processes_that_freeze_at_once_agree(keep: Keep, home: Path) -> None:
     keep.remember("The office is in Nitra.", via="user")
     command = [sys.executable, "-c", READ, str(home)]
@@ -67,15 +68,26 @@ def test_an_empty_keep_has_a_snapshot_too(keep: Keep) -> None:
     assert text.endswith("</memories>\n")
 
 
-def test_what_may_act_is_never_pushed_out_by_what_may_not(home: Path) -> None:
+def test_hearsay_neither_takes_room_nor_changes_a_byte(informed: Keep) -> None:
+    informed.remember("My favourite tea is green tea.", via="user")
+    before = informed.snapshot("s-1").text
+    informed.remember_many([f"Tea offer {number}." for number in range(100)], via="web")
+    assert informed.snapshot("s-2").text == before
+    assert "green tea" in before
+
+
+def test_a_snapshot_keeps_to_its_budget_and_says_how_many_more_there_are(home: Path) -> None:
     home.mkdir()
-    (home / "config.toml").write_text('snapshot_cap = 20\npolicy = "inform"\n')
+    (home / "config.toml").write_text("snapshot_chars = 400\n")
     with Keep.open("alice", home=home) as keep:
-        keep.remember("My favourite tea is green tea.", via="user")
-        keep.remember_many([f"Tea offer {number}." for number in range(100)], via="web")
+        keep.remember("Always answer me in Slovak", via="user")
+        keep.remember_many([f"Shelf {number} holds the jars of {number} plums" for number in range(30)], via="user")
         lines = keep.snapshot("s-1").text.splitlines()
-        assert sum(line.startswith("- ") for line in lines) == 20
-        assert "green tea" in "\n".join(lines)
+        entries = [line for line in lines if line.startswith("- ")]
+        assert sum(len(line) + 1 for line in entries) <= 400
+        assert "Shelf 29" in entries[0]
+        assert lines[-2] == f"({31 - len(entries)} more can be found with recall)"
+        assert keep.snapshot("s-1", refresh=True).text.splitlines() == lines
 
 
 def test_an_altered_snapshot_is_refused_and_can_be_made_anew(home: Path, keep: Keep) -> None:
@@ -95,4 +107,4 @@ def test_every_line_says_when_whence_and_whether_it_may_act(informed: Keep, cloc
     informed.remember("It closes at five.", via="web", principal="example.com")
     lines = informed.snapshot("s-1").text.splitlines()
     assert f"- [as of {clock():%Y-%m-%d} | user | may act] The office is in Nitra." in lines
-    assert f"- [as of {clock():%Y-%m-%d} | web example.com | informs only] It closes at five." in lines
+    assert not any("It closes at five." in line for line in lines)

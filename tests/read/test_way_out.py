@@ -204,17 +204,18 @@ def test_terminal_and_fence_tricks_do_not_survive_a_read(informed: Keep) -> None
     assert "a < b" in text
 
 
-def test_forgetting_leaves_a_tombstone_that_can_be_lifted(keep: Keep) -> None:
+def test_what_the_owner_deleted_only_the_owner_can_say_again(keep: Keep) -> None:
     stored = keep.remember("The office is in Nitra.", via="user").memory_id
     assert stored
     keep.delete_memory(stored, via="user")
     with pytest.raises(UnknownId):
         keep.get_memory(stored)
-    for via in ("user", "web", "agent"):
+    for via in ("web", "agent"):
         refused = keep.remember("the  OFFICE is in Nitra.", via=via)
         assert refused.code == "rejected_claim_rejected"
-    assert keep.review.lift("The office is in Nitra.", by="alice", reason="it is true after all")
     assert keep.remember("The office is in Nitra.", via="user").accepted
+    assert keep.review.lift("The office is in Nitra.", by="alice", reason="it is true after all")
+    assert keep.remember("The office is in Nitra.", via="web").code != "rejected_claim_rejected"
     assert keep.audit.verify().ok
 
 

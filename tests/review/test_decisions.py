@@ -135,7 +135,7 @@ def test_another_number_is_another_claim(keep: Keep) -> None:
 def test_expired_items_free_their_sources_share_of_the_queue(home: Path, clock: Clock) -> None:
     home.mkdir()
     (home / "config.toml").write_text("queue_per_principal = 2\n")
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         codes = [keep.remember(f"Room {number} is free.", via="web").code for number in range(3)]
         assert codes == ["hearsay_held", "hearsay_held", "queue_full"]
         clock.advance(days=31)

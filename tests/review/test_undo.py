@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import Clock
 from truekeep import Decision, Keep
 from truekeep.errors import InvalidRequest, NotAllowed
-from truekeep.review import item_etag
+from truekeep.review.decisions import item_etag
 from truekeep.types import Item
 
 PAGE = "https://example.com/page"
@@ -193,10 +193,10 @@ def test_values_that_an_approval_cleared_are_hearsays_again(keep: Keep) -> None:
 
 
 def test_an_undo_works_after_a_restart(home: Path, clock: Clock) -> None:
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         item_id = held(keep)
         keep.review.approve(item_id, **EVA)
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         keep.review.undo(item_id, **EVA)
         assert keep.get_memories() == []
         assert keep.audit.verify().ok
@@ -255,7 +255,7 @@ def test_several_are_decided_as_they_were_looked_at_and_no_others(keep: Keep) ->
 def test_whatever_is_decided_and_undone_an_undo_gives_back_what_was(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str]
 ) -> None:
-    with Keep.open("alice", home=tmp_path_factory.mktemp("undo"), clock=Clock()) as keep:
+    with Keep.open("alice", home=tmp_path_factory.mktemp("undo"), clock=Clock(), background=False) as keep:
         item_id = change(keep)
         before = state(keep)
         is_open = True

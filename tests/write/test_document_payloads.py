@@ -33,7 +33,7 @@ CHANNELS = ("web", "file", "tool", "email", "import", "paste", "agent")
 
 @pytest.fixture(params=["strict", "inform"])
 def target(home: Path, clock: Clock, request: pytest.FixtureRequest) -> Iterator[Keep]:
-    with Keep.open("target", home=home, clock=clock, policy=request.param) as keep:
+    with Keep.open("target", home=home, clock=clock, policy=request.param, background=False) as keep:
         keep.remember("Refunds need the manager's approval.", via="user")
         yield keep
 

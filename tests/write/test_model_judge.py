@@ -18,7 +18,7 @@ FACT = "Northwind delivers on Mondays."
 def told(home: Path, clock: Clock, behaviour: Behaviour, text: str = FACT) -> tuple[Decision, str, int]:
     with serving(behaviour) as server:
         settings = replace(Settings(), embedder="none", judge_url=server.url, judge_model="judge", judge_seconds=2)
-        with Keep.open("alice", home=home, clock=clock, settings=settings) as keep:
+        with Keep.open("alice", home=home, clock=clock, settings=settings, background=False) as keep:
             verdict = keep.remember(text, via="user")
             keep.recall("Northwind")
             keep.get_memories()
@@ -51,4 +51,4 @@ def test_a_model_that_fails_holds_the_text(home: Path, clock: Clock, broken: Beh
 def test_plain_http_is_for_this_machine_only(home: Path, clock: Clock) -> None:
     settings = replace(Settings(), embedder="none", judge_url="http://judge.example/v1", judge_model="judge")
     with pytest.raises(ConfigError):
-        Keep.open("alice", home=home, clock=clock, settings=settings)
+        Keep.open("alice", home=home, clock=clock, settings=settings, background=False)

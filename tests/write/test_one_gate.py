@@ -10,13 +10,13 @@ import pytest
 
 from tests.extract.model_server import remembers, serving
 from truekeep import Decision, Keep, Verdict
-from truekeep.distil import Distilled
+from truekeep.claims.contradictions import ClaimKeys, tag
 from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.llm import ChatModel
+from truekeep.extract.run import Distilled
 from truekeep.handles import Handle, Session
-from truekeep.memory_rows import DELETED, keep_version
-from truekeep.review import Review
-from truekeep.statements import Statements, tag
+from truekeep.records.rows import DELETED, keep_version
+from truekeep.review.decisions import Review
 from truekeep.stores.records import memory_body, new_id
 from truekeep.types import Memory, Origin, Standing
 
@@ -71,16 +71,20 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
 NOT_WRITERS = {
     "Keep": {
         "audit", "bind", "blame", "exposures", "incidents", "revoke", "rewind", "trace", "undo",
-        "check_action", "close", "consolidate", "credit", "delete_memory",
-        "describe", "destroy", "erase", "export", "get_memories", "get_memory", "observe", "open",
-        "recall", "reindex", "review", "session", "snapshot",
+        "check_action", "check_reply", "close", "consolidate", "credit", "delete_memory",
+        "blank_forgotten", "describe", "destroy", "erase", "export", "forget", "get_memories", "get_memory", "is_clean",
+        "observe", "observe_result", "open", "plan", "plan_prompt", "segment", "take_plan",
+        "recall", "reindex", "review", "session", "snapshot", "unforget",
         "history", "weigh", "browse", "reach", "sources", "account",
     },
     "Handle": {
-        "check_action", "confirm", "delete_memory", "get_memories", "get_memory", "observe", "recall", "redeem",
-        "snapshot",
+        "check_action", "confirm", "delete_memory", "forget", "get_memories", "get_memory", "observe", "recall",
+        "redeem", "snapshot",
     },
-    "Session": {"bind", "check_action", "get_memories", "observe", "recall", "redeem", "snapshot"},
+    "Session": {
+        "bind", "check_action", "check_reply", "get_memories", "observe", "observe_result", "plan", "recall", "redeem",
+        "segment", "snapshot",
+    },
     "Review": {"chain", "count", "decide", "facets", "groups", "lift", "list", "outlook", "reject", "show", "undo"},
 }  # fmt: skip
 
@@ -97,9 +101,12 @@ def test_each_writer_goes_through_the_gate(keep: Keep, writer: str) -> None:
     stored = keep.remember("The office is in Nitra.", via="user").memory_id
     assert stored
     verdict = WRITERS[writer](keep, stored)
-    assert (verdict.decision, verdict.code) == (Decision.REJECT, "prompt_injection_rejected")
+    # What the owner said in a conversation is held for the owner, and never lost without a way back.
+    is_learned = writer.endswith(".extract")
+    decision = Decision.QUARANTINE if is_learned else Decision.REJECT
+    assert (verdict.decision, verdict.code) == (decision, f"prompt_injection_{'held' if is_learned else 'rejected'}")
     assert [memory["content"] for memory in keep.get_memories()] == ["The office is in Nitra."]
-    assert "memory.rejected" in [event.kind for event in keep.audit.events()[-3:]]
+    assert is_learned or "memory.rejected" in [event.kind for event in keep.audit.events()[-3:]]
 
 
 def test_a_merge_asks_the_gate_anew(keep: Keep) -> None:
@@ -107,7 +114,7 @@ def test_a_merge_asks_the_gate_anew(keep: Keep) -> None:
     for _ in range(2):
         memory = Memory(new_id("mem"), POISON, Standing.OWNER, Origin("user"), keep._clock(), keep._clock())
         with keep._ledger.writing() as entry:
-            bound = Statements(keep._ledger).bound(memory)
+            bound = ClaimKeys(keep._ledger).bound(memory)
             entry.put("memories", bound.id, memory_body(bound), tag(bound))
             entry.event("memory.stored", memory=memory.id)
     assert not keep._way_in.judge.passes(memory)
@@ -119,8 +126,8 @@ def test_only_the_gate_puts_rows_into_the_memories() -> None:
     writing = ('.put("memories"', '.replace("memories"', '.remove("memories"')
     texts = {str(path.relative_to(SRC)): path.read_text("utf-8") for path in SRC.rglob("*.py")}
     hands = {name for name, text in texts.items() if any(call in text for call in writing)}
-    assert hands == {"memory_rows.py"}
+    assert hands == {"records/rows.py"}
     users = {name for name, text in texts.items() if "self._rows." in text and "MemoryRows" in text}
-    # Custody only takes out, on a person's word, or puts back what the gate once let in and history kept, or lets one
+    # Removal only takes out, on a person's word, or puts back what the gate once let in and history kept, or lets one
     # of several such texts stand for all of them, if the gate would let it in today.
-    assert users == {"gate.py", "custody.py"}
+    assert users == {"write/gate.py", "quarantine/removal.py"}

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from tests.conftest import readings
 from truekeep import Keep
 from truekeep.errors import NotAllowed
+from truekeep.types import utc_text
+
+LATER = datetime(2099, 1, 1, tzinfo=UTC)
 
 
 def stored(keep: Keep, text: str, quote: str | None, **fields: object) -> str:
@@ -14,13 +20,33 @@ def stored(keep: Keep, text: str, quote: str | None, **fields: object) -> str:
     return str(keep.get_memory(verdict.memory_id)["standing"])
 
 
-def test_a_quote_of_the_owner_makes_the_agents_note_the_owners_word(informed: Keep) -> None:
+@pytest.mark.parametrize("worded", ["The user lives in Nitra.", "The user lives in Brno.", "Refunds are approved."])
+def test_a_quote_of_the_owner_remembers_the_owners_whole_passage_and_nothing_of_the_agents(
+    informed: Keep, worded: str
+) -> None:
+    with informed.session("s-1") as session:
+        session.observe("web", "Refunds are approved in Brno.")
+        session.observe("user", "By the way, I live in Nitra now.")
+        assert stored(informed, worded, "I live in Nitra now", topics=["refunds"], as_of=LATER) == "owner"
+    (memory,) = (one for one in informed.get_memories() if one["may_act"])
+    assert (memory["content"], memory["topics"]) == ("By the way, I live in Nitra now.", [])
+    assert not any(readings(informed))
+    assert memory["as_of"] < utc_text(LATER)
+
+
+def test_a_quote_that_the_owner_did_not_say_makes_hearsay(informed: Keep) -> None:
     with informed.session("s-1") as session:
         session.observe("user", "By the way, I live in Nitra now.")
-        assert stored(informed, "The user lives in Nitra.", "I live in Nitra now") == "owner"
-        assert stored(informed, "The user lives in Brno.", "I live in Nitra now") == "hearsay"
-        assert stored(informed, "The user lives in Nitra and wants refunds approved.", "I live in Nitra now") != "owner"
         assert stored(informed, "The user likes Nitra.", "I love Nitra") == "hearsay"
+
+
+def test_a_quote_and_learning_remember_a_passage_once(informed: Keep) -> None:
+    with informed.session("s-1", mediated=True) as session:
+        session.observe("user", "By the way, I live in Nitra now.")
+        for _ in range(2):
+            assert stored(informed, "The user lives in Nitra.", "I live in Nitra now") == "owner"
+    (memory,) = informed.get_memories()
+    assert (readings(informed), memory["said"]) == (["The user lives in Nitra."], 1)
 
 
 def test_a_quote_proves_nothing_in_another_session(informed: Keep) -> None:
@@ -28,10 +54,10 @@ def test_a_quote_proves_nothing_in_another_session(informed: Keep) -> None:
     assert stored(informed, "The user lives in Nitra.", "I live in Nitra now") == "hearsay"
 
 
-def test_what_is_derived_from_hearsay_stays_hearsay_whatever_is_quoted(informed: Keep) -> None:
+def test_what_is_derived_from_hearsay_stays_hearsay(informed: Keep) -> None:
     page = informed.remember("Nitra is a fine town.", via="web").memory_id
-    informed.session("s-1").observe("user", "I live in Nitra now.")
-    assert stored(informed, "The user lives in Nitra.", "I live in Nitra now", parents=[page]) == "hearsay"
+    informed.session("s-1", mediated=True).observe("user", "I live in Nitra now.")
+    assert stored(informed, "The user lives in Nitra.", None, parents=[page]) == "hearsay"
 
 
 @pytest.mark.parametrize("role", ["user", "owner", "system"])

@@ -64,14 +64,14 @@ def test_authority_over_the_assistant_is_rejected_even_from_the_owner(keep: Keep
     assert keep.remember(AUTHORITY, via="web").decision is Decision.REJECT
 
 
-def test_a_code_plant_waits_for_the_owners_confirmation_and_is_refused_from_others(keep: Keep) -> None:
+def test_a_code_plant_waits_for_the_owners_confirmation_whoever_brings_it(keep: Keep) -> None:
     held = keep.remember(PLANT, via="user")
     assert held.decision is Decision.QUARANTINE
     assert held.item_id
     approved = keep.review.approve(held.item_id, by="alice", reason="yes, I meant it")
     assert approved.memory_id
     assert keep.get_memory(approved.memory_id)["content"] == PLANT
-    assert keep.remember(PLANT, via="web").decision is Decision.REJECT
+    assert keep.remember(PLANT, via="web").decision is Decision.QUARANTINE
 
 
 def test_hearsay_waits_for_a_person_under_strict(keep: Keep) -> None:
@@ -114,7 +114,7 @@ def test_what_is_derived_stands_no_higher_than_its_lowest_parent(informed: Keep)
 def test_an_enrolled_system_informs_but_does_not_act_alone(home: Path, clock: Clock) -> None:
     home.mkdir()
     (home / "config.toml").write_text('[channels.crm]\nstanding = "enrolled"\n')
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         verdict = keep.remember("Northwind's plan is Gold.", via="crm")
         assert verdict.decision is Decision.ACCEPT
         (hit,) = keep.recall("Northwind plan")
@@ -200,7 +200,7 @@ def test_a_handle_has_no_way_to_more_than_its_channel(keep: Keep) -> None:
     agent = keep.bind("agent", session="s-1")
     for fixed in ({"via": "user"}, {"session": "s-2"}):
         with pytest.raises(TypeError):
-            agent.remember("The office is in Nitra.", **fixed)
+            agent.remember("The office is in Nitra.", **fixed)  # type: ignore[arg-type]
     public = {name for name in dir(agent) if not name.startswith("_")}
     assert public == {
         "channel",
@@ -208,13 +208,16 @@ def test_a_handle_has_no_way_to_more_than_its_channel(keep: Keep) -> None:
         "confirm",
         "delete_memory",
         "extract",
+        "forget",
         "get_memories",
         "get_memory",
+        "is_clean",
         "observe",
         "recall",
         "redeem",
         "remember",
         "remember_many",
+        "run",
         "session",
         "snapshot",
         "update_memory",

@@ -1,39 +1,86 @@
-"""Rivals: claims that answer one question differently. Found by an exact key when one is written, never by a scan.
+"""What a memory states, and which claims answer one question differently.
 
-A question that is answered in two ways gets a sealed row: which claims contradict each other, and the latest
-statements of each by every source. Reading goes by that row and compares no texts. A source that says much crowds out
-only itself, and hearsay is listed where it finds its own place, never where it could change another's.
+Contradictions are found by an exact key when a claim is written, never by a scan. A question that is answered in two
+ways gets a sealed row: which claims contradict each other, and the latest statements of each by every source. Reading
+goes by that row and compares no texts. A source that says much crowds out only itself, and hearsay is listed where it
+finds its own place, never where it could change another's.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from truekeep.influence import outdated
-from truekeep.statements import APPROVED, PROVABLE, claim_in, label
-from truekeep.stores.audit import Touched
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Memory, Standing, utc_moment, utc_text
+from truekeep.stores.table_view import TableChanges
+from truekeep.trust.influence import Claim, claim_of, outdated, questions
+from truekeep.trust.origin import APPROVED, PROVABLE, is_hearsay, label_of
+from truekeep.types import Candidate, Memory, Standing, utc_moment, utc_text
 
+if TYPE_CHECKING:
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
+
+_LENGTH = 20
+"""Characters of a keyed digest that are kept: 80 bits, which nobody meets by chance or by trying."""
 _WINDOW = 32
 _WIDE_WINDOW = 128
 """How many of the newest statements are looked at, and how many where several sources share a label."""
 _CONTESTED_WINDOW = 8
 """Where a row lists the claims already, only what came in beside them is looked for."""
 _CLAIMS_OF_ONE = 4
+"""Claims of one source in a row; a source that says much crowds out only itself."""
 _STATEMENTS_OF_ONE = 2
+"""Statements of one claim by one source, besides the first."""
 _MOST_HEARSAY = 8
+"""Claims of hearsay in a row: it finds its own place and makes no row grow."""
 _CONCERNED = 8
+"""Memories of each claim whose place a write can change; a write costs no more however many agree."""
+
+
+@lru_cache(maxsize=1_024)
+def _claim(text: str, speaker: str | None) -> Claim:
+    return claim_of(text, speaker=speaker)
+
+
+def claim_in(memory: Memory | Candidate) -> Claim:
+    """What the memory states; "I" and "my" are its principal's, so that two people's accounts stay apart."""
+    return _claim(memory.text, memory.origin.principal)
+
+
+class ClaimKeys:
+    """Digests with one keep's key: a store that leaks does not say what its memories are about."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._digest = ledger.digest
+
+    def bound(self, memory: Memory) -> Memory:
+        """The memory with the digests of its claim and of the questions it answers.
+
+        A claim that answers no question is its own; one about nobody has neither.
+        """
+        claim = claim_in(memory)
+        if not claim.bound or not claim.key:
+            return replace(memory, claim="", keys=())
+        own = self._digest("claim-key", claim.key)[:_LENGTH]
+        keys = tuple(self._digest("question", question)[:_LENGTH] for question in questions(claim))
+        return replace(memory, claim=own, keys=keys or (own,))
+
+
+def tag(memory: Memory, under: str | None = None) -> str:
+    """The tag of a memory's row: its label, or another, and the first question it answers.
+
+    Statements of the same claim have the same tag, and so have most rivals.
+    """
+    return f"{under or label_of(memory)}:{memory.keys[0] if memory.keys else ''}"
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ContradictionLink:
     """A statement that a memory cannot stand beside."""
 
     rival: str
@@ -45,7 +92,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ClaimStatement:
     """One memory that states a claim, as the row of its question lists it."""
 
     memory: str
@@ -59,7 +106,7 @@ class Statement:
 class Contest:
     """One question's row: statements by claim, and for two claims which of them the other outdates as a whole."""
 
-    said: dict[str, list[Statement]] = field(default_factory=dict)
+    said: dict[str, list[ClaimStatement]] = field(default_factory=dict)
     outdates: dict[str, dict[str, bool]] = field(default_factory=dict)
     """By claim, the claims that outdate it, and whether as a whole."""
     hearsay: list[str] = field(default_factory=list)
@@ -67,17 +114,16 @@ class Contest:
     """Claims that were written before this were listed once and are no longer; they are compared by their texts."""
 
 
-class Rivals:
+class Contradictions:
     """Finds, writes down and reads back the rivals of one keep's memories."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._contested: set[str] | None = None
+        self._changes = TableChanges(ledger, "rivals")
+        self._contested: set[str] = set()
         """Questions that may have more than one answer; all others have one."""
-        self._dirty: set[int] = set()
-        ledger.watch(self._note)
 
-    def of(self, memory: Memory) -> list[Link]:
+    def of(self, memory: Memory) -> list[ContradictionLink]:
         """The statements that a memory cannot stand beside."""
         contested = self._questions()
         found = [self._contest(key) for key in memory.keys if key in contested]
@@ -92,11 +138,11 @@ class Rivals:
         """The newest memories that answer a question of this one, the same or differently; a bounded number."""
         found: dict[str, Memory] = {}
         contested = self._questions()
-        labels = PROVABLE if _is_hearsay(memory) else (*PROVABLE, Standing.HEARSAY.label)
+        labels = PROVABLE if is_hearsay(memory) else (*PROVABLE, Standing.HEARSAY.label)
         tags = {f"{name}:{key}": (name, key) for key in memory.keys for name in labels}
-        stated, answered = (self._ledger.tags_among(table, list(tags)) for table in ("memories", "answers"))
+        answered = self._ledger.tags_among(("memories", "answers"), list(tags))
         for tag, (name, key) in tags.items():
-            if tag in stated or tag in answered:
+            if tag in answered:
                 several = name == Standing.ENROLLED.label or memory.origin.principal is not None
                 window = _CONTESTED_WINDOW if key in contested else _WIDE_WINDOW if several else _WINDOW
                 found |= {other.id: other for other in self._answering(tag, window) if other.id not in found}
@@ -116,13 +162,13 @@ class Rivals:
 
     def contradicted(self, memory: Memory) -> tuple[str, ...]:
         """The older memories above hearsay that one which is not stored would outdate."""
-        elders = (other for other in self.related(memory) if not _is_hearsay(other) and other.as_of <= memory.as_of)
+        elders = (other for other in self.related(memory) if not is_hearsay(other) and other.as_of <= memory.as_of)
         return tuple(elder.id for elder in elders if outdated(claim_in(elder), claim_in(memory)))
 
     def file(self, entry: Entry, memory: Memory, related: Iterable[Memory]) -> None:
         """Write down what a memory answers and whom it contradicts, inside the writer's transaction."""
         for number, key in enumerate(memory.keys[1:], 1):
-            entry.put("answers", f"{memory.id}/{number}", {"v": 1, "memory": memory.id}, f"{label(memory)}:{key}")
+            entry.put("answers", f"{memory.id}/{number}", {"v": 1, "memory": memory.id}, f"{label_of(memory)}:{key}")
         others = [other for other in related if other.id != memory.id and other.claim != memory.claim]
         for key in memory.keys:
             self._enter(entry, key, memory, [other for other in others if key in other.keys])
@@ -140,7 +186,7 @@ class Rivals:
     def _without(self, contest: Contest, key: str, memory: Memory) -> Contest:
         """The row without one statement; another one of the same claim moves up."""
         said = contest.said.pop(memory.claim, [])
-        again = self._answering(f"{label(memory)}:{key}", _WIDE_WINDOW)
+        again = self._answering(f"{label_of(memory)}:{key}", _WIDE_WINDOW)
         others = [other for other in again if other.claim == memory.claim and other.id != memory.id]
         for one in others if any(one.memory == memory.id for one in said) else ():
             _list(contest, one)
@@ -188,35 +234,36 @@ class Rivals:
         sealed = self._ledger.get("rivals", key)
         return _read(sealed) if sealed else None
 
-    def _links(self, memory: Memory, contest: Contest) -> Iterator[Link]:
+    def _links(self, memory: Memory, contest: Contest) -> Iterator[ContradictionLink]:
         outdates = contest.outdates.get(memory.claim)
         if outdates is None:
             outdates = self._compared_anew(memory, contest) if memory.order <= contest.let_go else {}
         for claim, is_whole in outdates.items():
             for one in contest.said.get(claim, ()):
                 is_newer = one.when > _when(memory)
-                yield Link(one.memory, one.version, one.by, is_newer, utc_moment(one.since), is_whole)
+                yield ContradictionLink(one.memory, one.version, one.by, is_newer, utc_moment(one.since), is_whole)
 
     def _compared_anew(self, memory: Memory, contest: Contest) -> dict[str, bool]:
         """A claim that many newer ones have crowded out of its row is compared with them by its text."""
-        if _is_hearsay(memory):
+        if is_hearsay(memory):
             return {}
         mine = claim_in(memory)
-        compared = ((other.claim, outdated(mine, claim_in(other))) for other in self._listed(contest))
-        return {claim: len(parts) == len(mine.clauses) for claim, parts in compared if parts}
+        listed = {other.claim: other for other in self._listed(contest)}
+        compared = ((claim, outdated(mine, claim_in(other))) for claim, other in listed.items())
+        # What a row that was altered said nobody can know; it is taken to contradict, until a person decides.
+        unknown = {claim: True for claim, said in contest.said.items() if said and claim not in listed}
+        return unknown | {claim: len(parts) == len(mine.clauses) for claim, parts in compared if parts}
 
     def _questions(self) -> set[str]:
-        if self._contested is None or self._dirty:
-            # The ledger's lock keeps writers away meanwhile, so that nothing is noted and then forgotten.
-            with self._ledger.reading():
-                places = None if self._contested is None else sorted(self._dirty)
-                rows = self._ledger.all("rivals") if places is None else self._ledger.at("rivals", places).values()
-                self._contested = (self._contested or set()) | {sealed.row.id for sealed in rows}
-                self._dirty.clear()
+        if self._changes.is_quiet:
+            return self._contested
+        with self._changes.taken() as changed:
+            if changed is None:
+                self._contested |= {sealed.row.id for sealed in self._ledger.all("rivals")}
+            elif changed.places:
+                rows = self._ledger.at("rivals", sorted(changed.places))
+                self._contested |= {sealed.row.id for sealed in rows.values()}
         return self._contested
-
-    def _note(self, changed: Sequence[Touched]) -> None:
-        self._dirty |= {seq for table, seq, mac in changed if table == "rivals" and mac}
 
 
 def _compare(contest: Contest, memory: Memory, other: Memory) -> None:
@@ -233,14 +280,14 @@ def _one_of_each(others: Iterable[Memory], contest: Contest, claim: str) -> list
 
 
 def _list(contest: Contest, memory: Memory) -> None:
-    if _is_hearsay(memory):
+    if is_hearsay(memory):
         if memory.claim not in contest.hearsay:
             contest.hearsay.append(memory.claim)
         return
     said = contest.said.setdefault(memory.claim, [])
     said[:] = [one for one in said if one.memory != memory.id]
-    by = APPROVED if memory.approval else memory.origin.principal or memory.origin.channel
-    said.append(Statement(memory.id, memory.version, by, _when(memory), utc_text(memory.begins)))
+    by = APPROVED if memory.approval is not None else memory.origin.principal or memory.origin.channel
+    said.append(ClaimStatement(memory.id, memory.version, by, _when(memory), utc_text(memory.begins)))
     said.sort(key=lambda one: one.when)
     spare = [one for one in said if one.by == by][1:-_STATEMENTS_OF_ONE]
     said[:] = [one for one in said if one not in spare]
@@ -281,10 +328,6 @@ def _when(memory: Memory) -> tuple[str, int]:
     return utc_text(memory.as_of), memory.order
 
 
-def _is_hearsay(memory: Memory) -> bool:
-    return memory.standing is Standing.HEARSAY and memory.approval is None
-
-
 def _body(contest: Contest) -> dict[str, Any]:
     said = {
         claim: [[one.memory, one.version, one.by, *one.when, one.since] for one in listed]
@@ -297,7 +340,8 @@ def _read(sealed: Sealed) -> Contest:
     body = json.loads(sealed.row.body)
     said = {
         claim: [
-            Statement(memory, version, by, (as_of, order), since) for memory, version, by, as_of, order, since in one
+            ClaimStatement(memory, version, by, (as_of, order), since)
+            for memory, version, by, as_of, order, since in one
         ]
         for claim, one in body["said"].items()
     }

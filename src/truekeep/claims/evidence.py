@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from truekeep.influence import (
+from truekeep.claims.contradictions import tag
+from truekeep.stores.records import memory_from
+from truekeep.stores.table_view import Derived, TableView
+from truekeep.trust.influence import (
     Corroboration,
     Credits,
     MemoryFacts,
@@ -19,18 +23,20 @@ from truekeep.influence import (
     hearsay_marks,
     standing_for,
 )
-from truekeep.origin import AGENT
-from truekeep.statements import label, tag
-from truekeep.stores.audit import Touched
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
-from truekeep.stores.records import memory_from
+from truekeep.trust.origin import AGENT, label_of
 from truekeep.types import Memory, Standing
 
+if TYPE_CHECKING:
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
+
 _MOST_ANCESTORS = 1_000
+"""Where the line of parents is cut off; a chain made to be long must not stop a read."""
 _NO_WITNESS, _NO_CREDIT = Corroboration(), Credits()
 _MOST_STATEMENTS = 10_000
+"""Statements of one claim that are looked at for witnesses; two independent ones are enough."""
 _MOST_OF_ONE = 4
+"""Statements of one source that are weighed: repeating oneself must not crowd another witness out."""
 
 
 @lru_cache(maxsize=1_024)
@@ -39,7 +45,7 @@ def _marks(text: str) -> tuple[str, ...]:
     return hearsay_marks(text)
 
 
-class Proofs:
+class Evidence:
     """Looks up, and writes down, what the rule of influence asks about."""
 
     def __init__(
@@ -50,8 +56,7 @@ class Proofs:
         """Whether several members share the keep, so that OWNER is relative to the reader."""
         self._shelf = shelf
         self._clock = clock
-        self._credits: dict[tuple[str, int], Credits] | None = None
-        ledger.watch(self._forget_counts)
+        self._credits = Derived(_counted, TableView(ledger, "credits", _credit))
 
     def facts(self, memory: Memory, reader: Reader) -> MemoryFacts:
         """All that the rule of influence may know about a memory that no rule in force blocks."""
@@ -109,26 +114,7 @@ class Proofs:
 
         What was changed since has still to prove itself: otherwise a proven memory could be rewritten at will.
         """
-        if self._credits is None:
-            self._credits = self._counted()
-        return self._credits.get((memory.id, memory.version), _NO_CREDIT)
-
-    def recount(self) -> None:
-        """Look at the credits anew, inside the transaction that changes them."""
-        self._credits = None
-
-    def _counted(self) -> dict[tuple[str, int], Credits]:
-        good: Counter[tuple[str, int]] = Counter()
-        bad: Counter[tuple[str, int]] = Counter()
-        for sealed in self._ledger.all("credits"):
-            if sealed.verified:
-                body = json.loads(sealed.row.body)
-                (good if body["outcome"] == "good" else bad).update(body["memories"].items())
-        return {used: Credits(good[used], bad[used]) for used in good | bad}
-
-    def _forget_counts(self, changed: Sequence[Touched]) -> None:
-        if any(table == "credits" for table, _, _ in changed):
-            self.recount()
+        return self._credits.seen().get((memory.id, memory.version), _NO_CREDIT)
 
     def _repeats_hearsay(self, text: str) -> bool:
         found = (self._ledger.get("marks", self._ledger.digest("mark", mark)) for mark in _marks(text))
@@ -149,7 +135,7 @@ class Proofs:
 
     def _stated(self, memory: Memory, reader: Reader) -> Iterator[Memory]:
         """What answers the same question under the same label; to a member, other members' words are witnesses, too."""
-        labels = (Standing.OWNER.label, Standing.ENROLLED.label) if reader.is_shared_keep else (label(memory),)
+        labels = (Standing.OWNER.label, Standing.ENROLLED.label) if reader.is_shared_keep else (label_of(memory),)
         for one in labels:
             yield from map(memory_from, self._ledger.tagged("memories", tag(memory, one), _MOST_STATEMENTS))
 
@@ -184,6 +170,20 @@ class Proofs:
         sealed = self._ledger.get("memories", memory_id)
         rows = [sealed] if sealed is not None else self._ledger.tagged("history", memory_id, limit=-1)
         return [memory_from(row) for row in rows if row.verified]
+
+
+def _credit(sealed: Sealed) -> tuple[bool, list[tuple[str, int]]]:
+    """Whether a run ended well, and the memories, with their versions, that it speaks for or against."""
+    body = json.loads(sealed.row.body)
+    return body["outcome"] == "good", list(body["memories"].items())
+
+
+def _counted(credits: Iterable[tuple[bool, list[tuple[str, int]]]]) -> dict[tuple[str, int], Credits]:
+    good: Counter[tuple[str, int]] = Counter()
+    bad: Counter[tuple[str, int]] = Counter()
+    for is_good, used in credits:
+        (good if is_good else bad).update(used)
+    return {used: Credits(good[used], bad[used]) for used in good | bad}
 
 
 def _speaker(memory: Memory) -> str:

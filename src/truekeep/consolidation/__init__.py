@@ -7,7 +7,3 @@ they were, hearsay. Every merge is checked in its own transaction against what w
 and its rivals may do exactly what they could; otherwise it is not done. The originals go to history as the parents of
 what stands for them; a run is an incident, which ``undo`` takes back.
 """
-
-from truekeep.consolidation.merging import Consolidator, Progress
-
-__all__ = ["Consolidator", "Progress"]

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
 
-from truekeep.archive import merged_in
-from truekeep.config import Settings
-from truekeep.influence import kinship, standing_in
-from truekeep.judging import Judge
-from truekeep.memory_rows import Vector
-from truekeep.reading import Reader, Shown
-from truekeep.statements import Statements
-from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Ledger
+from truekeep.read.reader import RecordReader, Shown
+from truekeep.records.rows import Vector, merged_in
 from truekeep.stores.records import item_from, new_id
-from truekeep.tickets import Tickets
+from truekeep.stores.table_view import Derived, TableView
+from truekeep.trust.influence import kinship, standing_in
 from truekeep.types import Memory
 
+if TYPE_CHECKING:
+    from truekeep.claims.contradictions import ClaimKeys
+    from truekeep.config import Settings
+    from truekeep.stores.ledger import Ledger, Sealed
+    from truekeep.write.judge import Judge
+
 _MOST_IN_ONE = 256
-_NAMING = ("tickets", "credits", "queue")
+"""Memories that become one in one go; its row names every one of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DuplicateGroup:
     """Memories that say the same, and the one that can stand for them."""
 
     shown: tuple[Shown, ...]
@@ -47,23 +49,27 @@ class Groups:
     """The groups of one keep."""
 
     def __init__(
-        self, ledger: Ledger, reader: Reader, judge: Judge, statements: Statements, tickets: Tickets, settings: Settings
+        self,
+        ledger: Ledger,
+        reader: RecordReader,
+        judge: Judge,
+        claim_keys: ClaimKeys,
+        settings: Settings,
     ) -> None:
         self._ledger = ledger
         self._reader = reader
         self._judge = judge
-        self._statements = statements
-        self._tickets = tickets
+        self._claim_keys = claim_keys
         self._settings = settings
-        self._known: set[str] | None = None
-        """What tickets, credits and the queue name, until one of these changes."""
-        ledger.watch(self._note)
+        tickets, queue = TableView(ledger, "tickets", _matched), TableView(ledger, "queue", _asked_about)
+        self._named = Derived(_all_of, tickets, TableView(ledger, "credits", _credited), queue)
+        """What tickets, credits and the open items of the queue name."""
 
     def alike(self) -> list[tuple[Shown, ...]]:
         """Groups of kin that nothing refers to, found by their claims' digests: no text is compared with all others."""
         claims: defaultdict[str, list[Shown]] = defaultdict(list)
         with self._ledger.reading():
-            involved = self._named() | {sealed.row.tag for sealed in self._ledger.all("derived")}
+            involved = self._named.now() | {sealed.row.tag for sealed in self._ledger.all("derived")}
             merged = set(merged_in(self._ledger).values())
             for shown in self._reader.listed():
                 memory = shown.memory
@@ -76,28 +82,13 @@ class Groups:
 
     def is_involved(self, ids: Collection[str]) -> bool:
         """Whether an action, an outcome, a question to a person or another memory refers to one of these by name."""
-        return not self._named().isdisjoint(ids) or any(self._ledger.tagged("derived", one, limit=1) for one in ids)
+        return not self._named.now().isdisjoint(ids) or any(self._ledger.tagged("derived", one, limit=1) for one in ids)
 
-    def _named(self) -> set[str]:
-        if self._known is None:
-            found = {memory_id for record in self._tickets.all() for memory_id in record.matched}
-            for sealed in self._ledger.all("credits"):
-                found |= set(json.loads(sealed.row.body)["memories"]) if sealed.verified else set()
-            for item in map(item_from, self._ledger.all("queue")):
-                if item is not None and item.state == "open":
-                    found |= {item.memory.id, item.target or "", *item.contests}
-            self._known = found
-        return self._known
-
-    def _note(self, changed: Sequence[Touched]) -> None:
-        if any(table in _NAMING for table, _, _ in changed):
-            self._known = None
-
-    def made(self, batch: Iterable[tuple[Shown, ...]], left: Counter[str]) -> Iterator[Group]:
+    def made(self, batch: Iterable[tuple[Shown, ...]], left: Counter[str]) -> Iterator[DuplicateGroup]:
         """What can stand for each group, if the gate would let it in and it still states the same."""
         for shown in batch:
             first = shown[0].memory
-            made = self._statements.bound(standing_in([one.memory for one in shown], new_id("mem")))
+            made = self._claim_keys.bound(standing_in([one.memory for one in shown], new_id("mem")))
             if (made.claim, made.keys) != (first.claim, first.keys):
                 left["would_state_something_else"] += 1
             elif max(len(made.topics), len(made.entities)) > self._settings.fields_cap:
@@ -105,7 +96,7 @@ class Groups:
             elif not self._judge.passes(made):
                 left["not_let_in"] += 1
             else:
-                yield Group(shown, made)
+                yield DuplicateGroup(shown, made)
 
 
 def _kin(shown: Iterable[Shown]) -> Iterator[list[Shown]]:
@@ -114,3 +105,21 @@ def _kin(shown: Iterable[Shown]) -> Iterator[list[Shown]]:
         if (key := kinship(one.memory)) is not None:
             found[key, one.may_act].append(one)
     return (kin for kin in found.values() if len(kin) > 1)
+
+
+def _matched(sealed: Sealed) -> frozenset[str]:
+    return frozenset(json.loads(sealed.row.body).get("matched", ()))
+
+
+def _credited(sealed: Sealed) -> frozenset[str]:
+    return frozenset(json.loads(sealed.row.body)["memories"])
+
+
+def _asked_about(sealed: Sealed) -> frozenset[str] | None:
+    item = item_from(sealed)
+    is_open = item is not None and item.state == "open"
+    return frozenset({item.memory.id, item.target or "", *item.contests}) if item is not None and is_open else None
+
+
+def _all_of(*named: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*chain.from_iterable(named))

@@ -1,25 +1,107 @@
 """How far a source reaches: what came from it, what was derived from that, who saw it and what was done with it.
 
-A look only. It does not say what taking the source back would change in who acts: a dry run does (``revoke.py``).
+``Kin`` holds memories and sessions without their texts, read once and followed from then on. This is a look only: what
+taking the source back would change in who acts is told by a dry run (``revoke.py``).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.incident.kin import Kin
-from truekeep.incident.lineage import Lineage
-from truekeep.incident.source import Source
-from truekeep.reading import Reader
-from truekeep.stores.ledger import Ledger
-from truekeep.tickets import SPENT, TicketRecord, Tickets
+from truekeep.act.tickets import SPENT, TicketRecord, Tickets
+from truekeep.incident.source import LineageView, Source
+from truekeep.read.exposures import Exposure, exposure_from
+from truekeep.records.rows import Version, merged_in, now_part_of, version_in
+from truekeep.sessions.transcripts import Observation, observations
+from truekeep.stores.records import memory_from
+from truekeep.stores.table_view import Derived, TableView
 from truekeep.types import Memory, utc_moment, utc_text
 
+if TYPE_CHECKING:
+    from truekeep.read.reader import RecordReader
+    from truekeep.records.origin_index import OriginIndex
+    from truekeep.stores.ledger import Ledger, Sealed
+
 _MOST_NAMED = 20
+"""Memories that are named for each session; the rest is counted."""
+
+
+class Kin:
+    """Who is derived from whom in one keep, and who saw it."""
+
+    def __init__(self, ledger: Ledger, origin_index: OriginIndex) -> None:
+        self._ledger = ledger
+        exposures = TableView(ledger, "exposures", exposure_from)
+        self._read = TableView(ledger, "observations", _observed)
+        self._merged = TableView(ledger, "history", _merged_version)
+        self._lineage = Derived(_graph, origin_index.view, self._merged, exposures)
+        self._shown = Derived(_by_memory, exposures)
+
+    def lineage(self) -> LineageView:
+        """The graph over everything that is in the keep now, and what was merged into it; altered rows are left out.
+
+        Its memories have no texts: ``whole`` gives those.
+        """
+        with self._ledger.reading():
+            return self._lineage.now()
+
+    def whole(self, memory: Memory) -> Memory:
+        """A memory of the graph with its text; one that was merged as it was before."""
+        sealed = self._ledger.get("memories", memory.id)
+        if sealed is not None:
+            return memory_from(sealed)
+        kept = self._ledger.get("history", f"{memory.id}.{memory.version}")
+        return replace(memory_from(kept), id=memory.id) if kept is not None and kept.verified else memory
+
+    def read(self) -> Iterable[Observation]:
+        """What sessions took in, without the texts, oldest first."""
+        return self._read.now().values()
+
+    def exposures(self, memory_id: str) -> Sequence[Exposure]:
+        """Every exposure of a memory, oldest first."""
+        return self._shown.now().get(memory_id, ())
+
+    def merged(self) -> dict[str, set[str]]:
+        """By what stands for several memories now, all that were said one by one before any were merged."""
+        if not self._merged.now():
+            return {}
+        into = merged_in(self._ledger)
+        merges, found = set(into.values()), defaultdict[str, set[str]](set)
+        for original in into.keys() - merges:
+            found[now_part_of(original, into)].add(original)
+        return {name: said for name, said in found.items() if self._ledger.get("memories", name) is not None}
+
+
+def _graph(memories: Iterable[Memory], merged: Iterable[Version], exposures: Iterable[Exposure]) -> LineageView:
+    listed = list(memories)
+    living, versions = {memory.id for memory in listed}, list(merged)
+    into = {version.memory.id: version.into for version in versions if version.into is not None}
+    parts = [one.memory for one in versions if now_part_of(one.memory.id, into) in living]
+    return LineageView.of([*parts, *listed], exposures)
+
+
+def _by_memory(exposures: Iterable[Exposure]) -> Mapping[str, Sequence[Exposure]]:
+    found: defaultdict[str, list[Exposure]] = defaultdict(list)
+    for exposure in exposures:
+        for memory_id in dict.fromkeys(memory_id for memory_id, _ in exposure.memories):
+            found[memory_id].append(exposure)
+    return found
+
+
+def _merged_version(sealed: Sealed) -> Version | None:
+    version = version_in(sealed)
+    if version is None or version.into is None:
+        return None
+    return replace(version, memory=replace(version.memory, text="", topics=(), entities=(), metadata={}))
+
+
+def _observed(sealed: Sealed) -> Observation | None:
+    found = observations([sealed])
+    return replace(found[0], text="", own="", pasted=()) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +111,7 @@ class Concerned:
     The memories have no texts.
     """
 
-    lineage: Lineage
+    lineage: LineageView
     roots: list[Memory]
     derived: list[Memory]
 
@@ -42,7 +124,7 @@ class Concerned:
 class Surveyor:
     """Looks how far sources reach in one keep."""
 
-    def __init__(self, ledger: Ledger, reader: Reader, kin: Kin, tickets: Tickets) -> None:
+    def __init__(self, ledger: Ledger, reader: RecordReader, kin: Kin, tickets: Tickets) -> None:
         self._ledger = ledger
         self._reader = reader
         self._kin = kin
@@ -107,7 +189,7 @@ class Surveyor:
             waiting += [other for key in fresh for other in answering[key]]
         return found
 
-    def _sessions(self, lineage: Lineage, ids: Collection[str]) -> list[dict[str, Any]]:
+    def _sessions(self, lineage: LineageView, ids: Collection[str]) -> list[dict[str, Any]]:
         """The sessions that were shown some of it: how much, some of it by name, and since when."""
         found: dict[str, dict[str, Any]] = {}
         for memory_id in sorted(ids):

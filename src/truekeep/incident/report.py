@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -21,7 +21,7 @@ th{{background:#f3f3f6}}dt{{font-weight:600}}dd{{margin:0 0 .4em 0}}p.none{{colo
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """One table of a report."""
 
     title: str
@@ -30,12 +30,12 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class IncidentReport:
     """What an incident command found or did. ``data`` is for programs; text and HTML say the same to people."""
 
     title: str
     facts: Mapping[str, str]
-    sections: Sequence[Section] = ()
+    sections: Sequence[ReportSection] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
@@ -60,7 +60,7 @@ class Report:
         return _PAGE.format(title=_safe(self.title), facts=facts, sections="".join(map(_table, self.sections)))
 
 
-def _table(section: Section) -> str:
+def _table(section: ReportSection) -> str:
     if not section.rows:
         return f"<h2>{_safe(section.title)}</h2><p class='none'>none</p>"
     head = "".join(f"<th scope='col'>{_safe(column)}</th>" for column in section.columns)

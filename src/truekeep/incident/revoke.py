@@ -8,23 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.custody import Custody
+from truekeep.act.tickets import DECLINED, OPEN, SPENT, WAITING, TicketRecord, Tickets
 from truekeep.incident import records
-from truekeep.incident.kin import Kin
-from truekeep.incident.lineage import Lineage
-from truekeep.incident.reach import Surveyor
-from truekeep.incident.records import Incident
-from truekeep.incident.rehearsal import rehearsing
-from truekeep.incident.report import Report, Section
-from truekeep.incident.source import Source
-from truekeep.reading import Reader
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
+from truekeep.incident.records import Incident, rehearsing
+from truekeep.incident.report import IncidentReport, ReportSection
 from truekeep.stores.records import memory_from, new_id
-from truekeep.tickets import DECLINED, OPEN, SPENT, WAITING, TicketRecord, Tickets
 from truekeep.types import Memory, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.incident.reach import Kin, Surveyor
+    from truekeep.incident.source import LineageView, Source
+    from truekeep.quarantine.removal import Removal
+    from truekeep.read.reader import RecordReader
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +48,24 @@ class Revoker:
     def __init__(
         self,
         ledger: Ledger,
-        custody: Custody,
-        reader: Reader,
+        removal: Removal,
+        reader: RecordReader,
         surveyor: Surveyor,
         kin: Kin,
         tickets: Tickets,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
-        self._custody = custody
+        self._removal = removal
         self._reader = reader
         self._surveyor = surveyor
         self._kin = kin
         self._tickets = tickets
         self._clock = clock
 
-    def revoke(self, source: Source, *, by: str, reason: str, dry_run: bool) -> Report:
+    def revoke(self, source: Source, *, by: str, reason: str, dry_run: bool) -> IncidentReport:
         """Say what revoking a source would do, or do it."""
-        report: list[Report] = []
+        report: list[IncidentReport] = []
         with rehearsing(self._ledger, dry_run=dry_run) as entry:
             incident_id = new_id("inc")
             apart = self._take_apart(entry, source, incident_id)
@@ -85,11 +84,12 @@ class Revoker:
                 what=source.as_dict(),
                 removed=tuple((memory.id, memory.version) for memory in scope.doomed),
             )
-            items = self._custody.quarantine(entry, scope.doomed, incident.id)
+            items = self._removal.quarantine(entry, scope.doomed, incident.id)
             for record in pending:
                 self._cancel(entry, record, incident.id)
             weakened = sorted(before - self._acting(kindred))
-            incident = replace(incident, items=tuple(items))
+            gists = self._removal.drop_gists(entry, source.prompt) if source.prompt is not None else []
+            incident = replace(incident, items=tuple(items), gists=tuple(gists))
             records.put(entry, incident)
             entry.event(
                 "incident.revoked",
@@ -109,7 +109,7 @@ class Revoker:
             concerned = self._surveyor.concerned(source).ids
             mixed = [name for name, said in merged.items() if said & concerned and said - concerned]
             for name in mixed:
-                self._custody.take_apart(entry, name, incident_id)
+                self._removal.take_apart(entry, name, incident_id)
             apart += mixed
             if not mixed:
                 break
@@ -130,9 +130,9 @@ class Revoker:
         found = (self._ledger.get("memories", memory.id) for memory in memories)
         return [memory_from(sealed) for sealed in found if sealed is not None]
 
-    def _is_supported(self, memory: Memory, doomed: set[str], lineage: Lineage) -> bool:
+    def _is_supported(self, memory: Memory, doomed: set[str], lineage: LineageView) -> bool:
         """Whether somebody whose words stay says the same, with at least that standing."""
-        others = self._custody.stating_the_same(memory)
+        others = self._removal.stating_the_same(memory)
         return any(
             other.id not in doomed
             and other.standing >= memory.standing
@@ -177,7 +177,7 @@ class Revoker:
         done: Sequence[TicketRecord],
         *,
         dry_run: bool,
-    ) -> Report:
+    ) -> IncidentReport:
         data: dict[str, Any] = {
             "incident": None if dry_run else incident.id,
             "dry_run": dry_run,
@@ -187,6 +187,7 @@ class Revoker:
             "kept": [self._line(memory, "kept") for memory in scope.kept],
             "taken_apart": list(apart),
             "weakened": list(weakened),
+            "gists": [memory_id for memory_id, _ in incident.gists],
             "sessions": [{"session": name, "how": how} for name, how in sorted(sessions.items())],
             "actions": {"pending": [r.as_dict() for r in pending], "done": [r.as_dict() for r in done]},
         }
@@ -198,7 +199,7 @@ class Revoker:
             "Memories": f"{len(scope.roots)} from it, {len(scope.derived)} derived, {len(scope.kept)} kept",
         } | ({} if dry_run else {"Undo": f"truekeep undo {incident.id}"})
         title = "What revoking would do" if dry_run else f"Revocation {incident.id}"
-        return Report(title, facts, _sections(data), data)
+        return IncidentReport(title, facts, _sections(data), data)
 
     def _line(self, memory: Memory, why: str) -> dict[str, Any]:
         shown = self._reader.shown(memory)
@@ -211,7 +212,7 @@ class Revoker:
         }
 
 
-def _sections(data: dict[str, Any]) -> list[Section]:
+def _sections(data: dict[str, Any]) -> list[ReportSection]:
     def lines(entries: Sequence[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
         return tuple((one["id"], one["as"], one["standing"], one["from"], one["content"]) for one in entries)
 
@@ -220,15 +221,18 @@ def _sections(data: dict[str, Any]) -> list[Section]:
 
     columns, calls = ("id", "as", "standing", "from", "says"), ("when", "action", "session", "run", "ticket")
     return [
-        Section("Taken out, to be looked at", columns, lines(data["memories"])),
-        Section("Derived, but stated by others too", columns, lines(data["kept"])),
-        Section("Merged from it and from others, taken apart", ("id",), tuple((one,) for one in data["taken_apart"])),
-        Section("No longer able to act", ("id",), tuple((one,) for one in data["weakened"])),
-        Section(
+        ReportSection("Taken out, to be looked at", columns, lines(data["memories"])),
+        ReportSection("Derived, but stated by others too", columns, lines(data["kept"])),
+        ReportSection(
+            "Merged from it and from others, taken apart", ("id",), tuple((one,) for one in data["taken_apart"])
+        ),
+        ReportSection("No longer able to act", ("id",), tuple((one,) for one in data["weakened"])),
+        ReportSection("Without the gist that it made", ("id",), tuple((one,) for one in data["gists"])),
+        ReportSection(
             "Sessions that were shown some of it",
             ("session", "how"),
             tuple((one["session"], ", ".join(one["how"])) for one in data["sessions"]),
         ),
-        Section("Actions cancelled", calls, actions(data["actions"]["pending"])),
-        Section("Actions carried out already", calls, actions(data["actions"]["done"])),
+        ReportSection("Actions cancelled", calls, actions(data["actions"]["pending"])),
+        ReportSection("Actions carried out already", calls, actions(data["actions"]["done"])),
     ]

@@ -6,21 +6,25 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.custody import Custody
+from truekeep.audit.log import ERASURE
 from truekeep.errors import InvalidRequest
 from truekeep.incident import records
 from truekeep.incident.records import Incident, Version
-from truekeep.incident.report import Report, Section
-from truekeep.reading import Reader
-from truekeep.stores.audit import ROTATED
-from truekeep.stores.base import EventRow
-from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.incident.report import IncidentReport, ReportSection
+from truekeep.records.rows import FORGOTTEN
+from truekeep.stores.chain import ROTATED
 from truekeep.stores.records import memory_from, new_id
 from truekeep.types import Memory, utc_moment, utc_text
 
-RESEALED, RESTORED = ("memories.reindexed", ROTATED), "memory.restored"
+if TYPE_CHECKING:
+    from truekeep.quarantine.removal import Removal
+    from truekeep.read.reader import RecordReader
+    from truekeep.stores.base import EventRow
+    from truekeep.stores.ledger import Ledger, Sealed
+
+RESEALED, RESTORED = ("memories.reindexed", ROTATED, ERASURE), "memory.restored"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +38,19 @@ class _Plan:
 class Rewinder:
     """Rewinds one keep."""
 
-    def __init__(self, ledger: Ledger, custody: Custody, reader: Reader, clock: Callable[[], datetime]) -> None:
+    def __init__(self, ledger: Ledger, removal: Removal, reader: RecordReader, clock: Callable[[], datetime]) -> None:
         self._ledger = ledger
-        self._custody = custody
+        self._removal = removal
         self._reader = reader
         self._clock = clock
 
-    def rewind(self, to: datetime | int, *, by: str, reason: str, dry_run: bool) -> Report:
+    def rewind(self, to: datetime | int, *, by: str, reason: str, dry_run: bool) -> IncidentReport:
         """Say what rewinding to a moment, or to just after an audit event, would change; or do it."""
         with self._ledger.writing() if not dry_run else self._ledger.reading() as entry:
             at = self._event_at(to)
             plan = self._plan(at)
             removed = [memory_from(sealed) for sealed in plan.remove]
-            restored = [memory for memory in map(self._custody.version, plan.restore) if memory is not None]
+            restored = [memory for memory in map(self._removal.version, plan.restore) if memory is not None]
             incident = Incident(
                 id=new_id("inc"),
                 kind=records.REWIND,
@@ -58,7 +62,7 @@ class Rewinder:
                 restored=tuple(plan.restore),
             )
             if entry is not None:
-                self._custody.exchange(entry, plan.remove, plan.restore, incident.id)
+                self._removal.exchange(entry, plan.remove, plan.restore, incident.id)
                 records.put(entry, incident)
                 entry.event("incident.rewound", incident=incident.id, by=by, reason=reason, to=at.seq)
             return self._report(incident, removed, restored, plan.lost, dry_run=dry_run)
@@ -92,13 +96,13 @@ class Rewinder:
         for sealed in self._ledger.all("history"):
             if sealed.verified:
                 body = json.loads(sealed.row.body)
-                if "mac" in body:
+                if "mac" in body and body["retired"] != FORGOTTEN:
                     found[body["mac"]] = (sealed.row.tag, body["version"])
         return found
 
     def _report(
         self, incident: Incident, removed: Sequence[Memory], restored: Sequence[Memory], lost: int, *, dry_run: bool
-    ) -> Report:
+    ) -> IncidentReport:
         data: dict[str, Any] = {
             "incident": None if dry_run else incident.id,
             "dry_run": dry_run,
@@ -116,11 +120,11 @@ class Rewinder:
         } | ({} if dry_run else {"Undo": f"truekeep undo {incident.id}"})
         columns = ("id", "version", "says")
         sections = [
-            Section(title, columns, tuple((one["id"], str(one["version"]), one["content"]) for one in data[name]))
+            ReportSection(title, columns, tuple((one["id"], str(one["version"]), one["content"]) for one in data[name]))
             for title, name in (("Taken out", "removed"), ("Brought back", "restored"))
         ]
         title = "What rewinding would do" if dry_run else f"Rewind {incident.id}"
-        return Report(title, facts, sections, data)
+        return IncidentReport(title, facts, sections, data)
 
     def _line(self, memory: Memory) -> dict[str, Any]:
         return {"id": memory.id, "version": memory.version, "content": self._reader.shown(memory).text}
@@ -130,7 +134,7 @@ def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], d
     """Which seal stood at which place after an event; and under which newer one the same memory stands now.
 
     A memory gets a new seal without becoming another when its index card is made anew, when the keep's keys are
-    rotated, and when it is put back.
+    rotated, when names that it carries are erased, and when it is put back.
     """
     places: dict[int, str] = {}
     then: dict[int, str] = {}

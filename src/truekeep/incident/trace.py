@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.chronicle import Chronicle
 from truekeep.errors import UnknownId
-from truekeep.incident.kin import Kin
-from truekeep.incident.lineage import Lineage
-from truekeep.incident.report import Report, Section
-from truekeep.origin import session_name
-from truekeep.reading import Reader
-from truekeep.stores.ledger import Ledger
+from truekeep.incident.report import IncidentReport, ReportSection
+from truekeep.records.rows import FORGOTTEN
+from truekeep.sessions.transcripts import observations
 from truekeep.stores.records import memory_from
-from truekeep.tickets import TicketRecord, Tickets
-from truekeep.transcripts import observations
+from truekeep.trust.origin import session_name
 from truekeep.types import Memory, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.act.tickets import TicketRecord, Tickets
+    from truekeep.audit.log import EventIndex
+    from truekeep.incident.reach import Kin
+    from truekeep.incident.source import LineageView
+    from truekeep.read.reader import RecordReader
+    from truekeep.stores.ledger import Ledger
 
 _ALL = -1
 
@@ -26,14 +29,16 @@ _ALL = -1
 class Tracer:
     """Looks back over one keep."""
 
-    def __init__(self, ledger: Ledger, reader: Reader, kin: Kin, tickets: Tickets, chronicle: Chronicle) -> None:
+    def __init__(
+        self, ledger: Ledger, reader: RecordReader, kin: Kin, tickets: Tickets, event_index: EventIndex
+    ) -> None:
         self._ledger = ledger
         self._reader = reader
         self._kin = kin
         self._tickets = tickets
-        self._chronicle = chronicle
+        self._event_index = event_index
 
-    def trace(self, memory_id: str, most: int | None = None) -> Report:
+    def trace(self, memory_id: str, most: int | None = None) -> IncidentReport:
         """Where a memory came from, what came of it, who saw it, and what was decided about it.
 
         Of each ``most`` are shown, if that is given; ``counts`` says how many there are.
@@ -42,11 +47,12 @@ class Tracer:
             memory, state = self._found(memory_id)
             lineage = self._kin.lineage()
             parents, children = lineage.ancestors(memory.id), lineage.derived({memory.id}, {})
-            exposures, decided = self.exposures(memory.id), self._chronicle.naming(memory.id)
+            exposures, decided = self.exposures(memory.id), self._event_index.naming(memory.id)
+            shown = self._reader.shown(memory)
             data: dict[str, Any] = {
                 "id": memory.id,
                 "state": state,
-                "memory": self._reader.shown(memory).as_dict(),
+                "memory": shown.as_dict() | {"reading": shown.gist},
                 "parents": [self._entry(parent, lineage) for parent in parents[:most]],
                 "children": [self._entry(child, lineage) for child in children[:most]],
                 "exposures": exposures[:most],
@@ -63,7 +69,7 @@ class Tracer:
             "Standing": memory.standing.label,
             "May act": f"{'yes' if shown['may_act'] else 'no'}: {shown['why']}",
         }
-        return Report(f"Trace of {memory.id}", facts, _trace_sections(data), data)
+        return IncidentReport(f"Trace of {memory.id}", facts, _trace_sections(data), data)
 
     def exposures(self, memory_id: str) -> list[dict[str, Any]]:
         """Which sessions were shown a memory, and which actions it was matched in, oldest first."""
@@ -74,7 +80,7 @@ class Tracer:
         acted = [_action(record) for record in self._tickets.all() if memory_id in record.matched]
         return sorted([*shown, *acted], key=lambda entry: str(entry["at"]))
 
-    def blame(self, run: str) -> Report:
+    def blame(self, run: str) -> IncidentReport:
         """From a run's actions back to the memories in them, and to where those came from."""
         run = session_name(run)
         with self._ledger.reading():
@@ -94,13 +100,13 @@ class Tracer:
         sections = [
             _actions("Actions", data["actions"]),
             _memories("Memories whose values are in them, and what those are derived from", data["memories"]),
-            Section(
+            ReportSection(
                 "What the session had read",
                 ("when", "channel", "from"),
                 tuple((str(one["at"]), str(one["channel"]), str(one["principal"] or "nobody")) for one in data["read"]),
             ),
         ]
-        return Report(f"Blame of run {run}", facts, sections, data)
+        return IncidentReport(f"Blame of run {run}", facts, sections, data)
 
     def _found(self, memory_id: str) -> tuple[Memory, str]:
         sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
@@ -108,7 +114,7 @@ class Tracer:
             return memory_from(sealed), "active" if sealed.verified else "altered"
         versions = self._ledger.tagged("history", memory_id, _ALL) if isinstance(memory_id, str) else []
         kept = [one for one in versions if one.verified]
-        if not kept:
+        if not kept or any(json.loads(one.row.body).get("retired") == FORGOTTEN for one in kept):
             raise UnknownId("No such memory in this keep, now or before.", hint="List them with 'truekeep list'.")
         last = kept[-1]
         memory = memory_from(last)
@@ -142,7 +148,7 @@ class Tracer:
         note = self._ledger.get("notes", str(number))
         return str(json.loads(note.row.body).get("reason", "")) if note is not None and note.verified else ""
 
-    def _entry(self, memory_id: str, lineage: Lineage) -> dict[str, Any]:
+    def _entry(self, memory_id: str, lineage: LineageView) -> dict[str, Any]:
         memory = lineage.memories.get(memory_id)
         if memory is None:
             gone = {"content": None, "from": None, "standing": None, "may_act": False, "blocked": False}
@@ -187,25 +193,25 @@ def _action(record: TicketRecord) -> dict[str, Any]:
     }
 
 
-def _actions(title: str, entries: Iterable[dict[str, Any]]) -> Section:
+def _actions(title: str, entries: Iterable[dict[str, Any]]) -> ReportSection:
     rows = tuple((e["at"], e["how"], e["state"], e["session"], e["run"], e["ticket"]) for e in entries)
-    return Section(title, ("when", "action", "state", "session", "run", "ticket"), rows)
+    return ReportSection(title, ("when", "action", "state", "session", "run", "ticket"), rows)
 
 
-def _memories(title: str, entries: Iterable[dict[str, Any]]) -> Section:
+def _memories(title: str, entries: Iterable[dict[str, Any]]) -> ReportSection:
     rows = tuple((e["id"], e["standing"] or "gone", e["from"] or "", e["content"] or "") for e in entries)
-    return Section(title, ("id", "standing", "from", "says"), rows)
+    return ReportSection(title, ("id", "standing", "from", "says"), rows)
 
 
-def _trace_sections(data: dict[str, Any]) -> list[Section]:
+def _trace_sections(data: dict[str, Any]) -> list[ReportSection]:
     shown = [one for one in data["exposures"] if one["kind"] == "shown"]
     acted = [one for one in data["exposures"] if one["kind"] == "action"]
     return [
         _memories("Derived from", data["parents"]),
         _memories("Derived from it", data["children"]),
-        Section("Shown to", ("when", "session", "how"), tuple((o["at"], o["session"], o["how"]) for o in shown)),
+        ReportSection("Shown to", ("when", "session", "how"), tuple((o["at"], o["session"], o["how"]) for o in shown)),
         _actions("Actions it was matched in", acted),
-        Section(
+        ReportSection(
             "Decisions",
             ("when", "what", "by", "why"),
             tuple((d["at"], d["kind"], d["by"] or "", d["why"] or "") for d in data["decisions"]),

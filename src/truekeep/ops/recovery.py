@@ -12,22 +12,25 @@ from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from truekeep.candidate import checked_text
+from truekeep import disk
 from truekeep.config import Paths, Settings
 from truekeep.errors import InvalidRequest, StoreReadOnly, UnknownId
-from truekeep.origin import keep_name, person_name
 from truekeep.stores.acceptance import Acceptance
 from truekeep.stores.acceptance import accept as accept_store
 from truekeep.stores.anchors import anchors_of
 from truekeep.stores.copying import Copy, copy_out, put_back
 from truekeep.stores.files import database_files, database_path, keyring, open_backend, open_ledger, require_database
-from truekeep.stores.keyfile import locked, sync_directory
-from truekeep.stores.keys import Keyring
+from truekeep.stores.keyfile import locked
 from truekeep.stores.seal import Seal
+from truekeep.trust.candidate import checked_reason
+from truekeep.trust.origin import keep_name, person_name
 from truekeep.types import utc_text
 
-_REASON_CAP = 2_000
+if TYPE_CHECKING:
+    from truekeep.stores.keys import Keyring
+
 Clock = Callable[[], datetime]
 
 
@@ -47,12 +50,13 @@ def accept(
 ) -> Acceptance:
     """Decide that a keep counts as it is, though it is behind its anchor or rows are gone. ``dry_run`` only looks."""
     paths, chosen, ring = _existing(name, home, settings)
-    who, why = person_name(by), checked_text(reason, _REASON_CAP)
+    who, why = person_name(by), checked_reason(reason)
     with locked(paths.keys):
         keys = ring.open(name)
         require_database(database_path(paths, name))
         anchors = anchors_of(chosen.anchor, paths.keys, name, keys.anchor)
-        with closing(open_backend(paths, name, keys, busy_seconds=chosen.busy_seconds)) as backend, closing(anchors):
+        backend = open_backend(paths, name, keys, busy_seconds=chosen.busy_seconds, is_checked=False)
+        with closing(backend), closing(anchors):
             return accept_store(backend, Seal(keys), anchors, at=utc_text(clock()), by=who, reason=why, dry_run=dry_run)
 
 
@@ -82,13 +86,27 @@ def restore(
     home: str | Path | None = None,
     settings: Settings | None = None,
     clock: Clock = _now,
+    unsafe_unknown_history: bool = False,
 ) -> Acceptance:
-    """Put a backup in the place of a keep's database. What happened since the backup is given up; the log says so."""
+    """Put a backup in the place of a keep's database. What happened since the backup is given up; the log says so.
+
+    Its last event must have happened in this keep: whoever has a data key from before a rotation can make a file that
+    verifies. ``unsafe_unknown_history`` takes any such file; what is given up is in the answer and in the log.
+    """
     paths, chosen, _ = _existing(name, home, settings)
     path = Path(source).expanduser()
     if not path.is_file():
         raise InvalidRequest("There is no such backup file.", code="no_backup")
-    return put_back(paths, name, path, clock, chosen, by=person_name(by), reason=checked_text(reason, _REASON_CAP))
+    return put_back(
+        paths,
+        name,
+        path,
+        clock,
+        chosen,
+        by=person_name(by),
+        reason=checked_reason(reason),
+        unsafe_unknown_history=unsafe_unknown_history,
+    )
 
 
 def destroy(
@@ -109,6 +127,7 @@ def destroy(
     ring = keyring(paths, chosen)
     anchors = anchors_of(chosen.anchor, paths.keys, name, bytes(32))
     data = [*database_files(paths, name), *paths.data.glob(f"{glob.escape(name)}.db*.replaced-*")]
+    data.append(paths.keys / "keeps" / f"{name}.backups")
     doomed = [ring.path(name), *data]
     removed = [path.name for path in doomed if path.exists()]
     if not removed:
@@ -120,6 +139,8 @@ def destroy(
                 anchor.remove()
             for path in data:
                 path.unlink(missing_ok=True)
+            if paths.data.is_dir():
+                disk.tidy(paths.data, is_own=True)
     except OSError as error:
         raise StoreReadOnly("Something of the keep could not be removed.", hint=type(error).__name__) from error
     return removed
@@ -136,11 +157,11 @@ def require_confirmed(name: str, confirm: str) -> None:
 def _shred(path: Path) -> None:
     """Overwrite and remove a key file, through to the disk, before anything else happens."""
     if path.exists():
-        with path.open("r+b", buffering=0) as file:
-            file.write(secrets.token_bytes(path.stat().st_size))
+        with os.fdopen(disk.opened(path, os.O_RDWR), "r+b", buffering=0) as file:
+            file.write(secrets.token_bytes(os.fstat(file.fileno()).st_size))
             os.fsync(file.fileno())
         path.unlink()
-        sync_directory(path.parent)
+        disk.sync_directory(path.parent)
 
 
 def _existing(name: str, home: str | Path | None, settings: Settings | None) -> tuple[Paths, Settings, Keyring]:

@@ -6,11 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.config import Paths
+from truekeep import disk
 from truekeep.stores.keyfile import replace_entry
 from truekeep.types import utc_moment, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.config import Paths
 
 INFLUENCE, SCREEN = "influence", "screen"
 _FILE, _VERSION, _MAX_BYTES = "redteam.json", 1, 100_000
@@ -47,8 +50,7 @@ def note(paths: Paths, score: Score) -> None:
 def last(paths: Paths) -> dict[str, Score]:
     """The last run of each kind. It is a figure on a page: one that cannot be read is as good as none."""
     try:
-        data = (paths.data / _FILE).read_bytes()
-        runs = json.loads(data)["runs"] if len(data) <= _MAX_BYTES else {}
+        runs = json.loads(disk.read(paths.data / _FILE, _MAX_BYTES))["runs"]
         return {kind: _score(kind, runs[kind]) for kind in (INFLUENCE, SCREEN) if kind in runs}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

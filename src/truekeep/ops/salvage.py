@@ -12,29 +12,32 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep import fence
 from truekeep.config import Paths, Settings
 from truekeep.errors import StoreCorrupt, StoreError, StoreTampered, UnknownId
-from truekeep.origin import keep_name
-from truekeep.policy import Policy, preset
-from truekeep.reading import blocked_by
+from truekeep.read.reader import blocked_by
 from truekeep.screens.panel import Screening
 from truekeep.stores.anchor import Anchors
-from truekeep.stores.audit import Expected
-from truekeep.stores.base import Backend, Row
 from truekeep.stores.files import database_path, keyring, open_backend, require_database
 from truekeep.stores.inspection import inspect_chain, replayed
-from truekeep.stores.keys import KeepKeys
 from truekeep.stores.ledger import Sealed
 from truekeep.stores.records import item_from, memory_from
 from truekeep.stores.seal import Seal
+from truekeep.trust import fence
+from truekeep.trust.origin import keep_name
+from truekeep.trust.policy import Policy, preset
 from truekeep.types import Memory, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.stores.base import Backend, Row
+    from truekeep.stores.chain import Expected
+    from truekeep.stores.keys import KeepKeys
 
 FORMAT = "salvage"
 _KINDS = {"memories": "memory", "history": "version", "queue": "held"}
 _MOST_GAPS = 2_000
+"""Rows that cannot be read after one another, after which a table counts as over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,9 @@ def _rows(backend: Backend, keys: KeepKeys, judge: _Judge, name: str) -> Iterato
         "chain": "holds" if expected is not None else "broken",
         "problem": problem,
     }
-    seals = [Seal(keys, epoch) for epoch in range(len(keys.epochs))]
+    # Rotating keys seals everything anew: what only an old key vouches for was put there by somebody who has it.
+    newest = len(keys.epochs) - 1
+    seals = [Seal(keys, epoch) for epoch in range(0 if keys.pending else newest, newest + 1)]
     counts = {"verified": 0, "not_verified": 0, "unreadable": 0}
     for table, kind in _KINDS.items():
         for row in _readable(backend, table):

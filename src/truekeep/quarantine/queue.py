@@ -1,24 +1,41 @@
-"""The way into the review queue: what waits for a person, capped for each source, and never twice about one thing."""
+"""The review queue: what waits for a person, capped for each source, and never twice about one thing.
+
+``Queue`` puts items in. ``QueueView`` keeps the open ones ready to be counted, filtered, grouped and paged: a row is
+decoded when it first appears and when it changes, so that looking at the queue costs what is looked at. What is shown
+of an item is read again from its sealed row.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from truekeep.config import Settings
-from truekeep.policy import Ruling
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import item_body, item_from, new_id
-from truekeep.types import Decision, Finding, Item, Memory
+from truekeep.stores.table_view import TableView
+from truekeep.text.fold import folded
+from truekeep.trust.policy import Ruling
+from truekeep.types import LATEST, Decision, Finding, Item, Memory, Severity, Standing
+
+if TYPE_CHECKING:
+    from truekeep.config import Settings
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
 
 _BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
 _FELL = Ruling(Decision.QUARANTINE, "parent_rejected", "It was derived from something that a person rejected.")
 _CONTEST = Ruling(Decision.QUARANTINE, "contests", "It contradicts a memory that acts; a person has to decide.")
+_LASTING = frozenset({"doubt", "derived", "revoked"})
+"""Kinds of item that hold something which was in the keep."""
+CLEAN = "none"
+"""The severity of an item in which nothing was found."""
 
 
-class Holding:
+class Queue:
     """Puts items into the review queue of one keep, inside the caller's transaction."""
 
     def __init__(self, ledger: Ledger, settings: Settings, clock: Callable[[], datetime]) -> None:
@@ -56,17 +73,19 @@ class Holding:
             reason=ruling.reason,
             findings=tuple(findings),
             created_at=now,
-            expires_at=now + timedelta(days=self._settings.queue_expiry_days),
+            expires_at=self._waits_until(memory, kind),
             target=target,
             contests=tuple(contests),
         )
-        known = self._ledger.get("queue", item.id)
-        if known is None:
-            entry.put("queue", item.id, item_body(item), tag)
-        else:
-            entry.replace("queue", known.row, item_body(item), tag)
+        entry.set("queue", item.id, item_body(item), tag)
         entry.event("memory.held", item=item.id, what=item.kind, code=item.code, target=item.target)
         return item
+
+    def _waits_until(self, memory: Memory, kind: str) -> datetime:
+        """Nothing of the owner's evaporates: what is the owner's, or would take something from the owner, waits."""
+        if memory.standing is Standing.OWNER or kind in _LASTING:
+            return LATEST
+        return self._clock() + timedelta(days=self._settings.queue_expiry_days)
 
     def doubt(self, entry: Entry, memory: Memory) -> None:
         """Ask a person about a memory that led to a bad outcome; once at a time."""
@@ -115,3 +134,133 @@ class Holding:
 def open_tag(channel: str, principal: str | None) -> str:
     """The tag of open review items of one source, by which they are counted and capped."""
     return f"open:{channel}:{principal or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFilter:
+    """Which items somebody looks for; what is empty does not matter."""
+
+    code: str = ""
+    kind: str = ""
+    channel: str = ""
+    principal: str = ""
+    severity: str = ""
+    group: str = ""
+    """The key of one group."""
+    text: str = ""
+    """Words that occur in the text, its source or its session."""
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return not any(getattr(self, entry.name) for entry in fields(self))
+
+
+@dataclass(frozen=True)
+class QueueCard:
+    """What the queue knows of an item without opening it."""
+
+    seq: int
+    item: Item
+
+    @cached_property
+    def severity(self) -> str:
+        """The worst of what was found."""
+        worst = max((finding.severity for finding in self.item.findings), default=None)
+        return CLEAN if worst is None else Severity(worst).label
+
+    @cached_property
+    def group(self) -> str:
+        """One key for what is the same question: the same claim, from the same source, about the same."""
+        memory = self.item.memory
+        about = (memory.claim or self._words, memory.origin.channel, memory.origin.principal or "")
+        asked = "\x00".join((self.item.kind, *about, self.item.target or "" if self.item.kind != "memory" else ""))
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+    @cached_property
+    def _words(self) -> str:
+        return folded(self.item.memory.text)
+
+    def matches(self, wanted: QueueFilter) -> bool:
+        """Whether it is one of those looked for."""
+        item, origin = self.item, self.item.memory.origin
+        return (
+            wanted.code in ("", item.code)
+            and wanted.kind in ("", item.kind)
+            and wanted.channel in ("", origin.channel)
+            and wanted.principal in ("", origin.principal or "")
+            and wanted.severity in ("", self.severity)
+            and wanted.group in ("", self.group)
+            and (not wanted.text or self._mentions(folded(wanted.text)))
+        )
+
+    def _mentions(self, words: str) -> bool:
+        origin = self.item.memory.origin
+        named = (origin.principal, origin.session, origin.channel, self.item.id)
+        return words in self._words or any(words in name.casefold() for name in named if name)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGroup:
+    """Items that ask a person the same thing."""
+
+    key: str
+    cards: tuple[QueueCard, ...]
+
+    @property
+    def first(self) -> Item:
+        """The one that has waited longest."""
+        return self.cards[0].item
+
+    @property
+    def severity(self) -> str:
+        """The worst of all of them."""
+        labels = [card.severity for card in self.cards if card.severity != CLEAN]
+        return max(labels, key=lambda label: Severity[label.upper()], default=CLEAN)
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many items there are of each kind that one can filter by."""
+
+    codes: Counter[str]
+    channels: Counter[str]
+    principals: Counter[str]
+    severities: Counter[str]
+
+
+class QueueView:
+    """Follows the review queue of one keep."""
+
+    def __init__(self, ledger: Ledger, clock: Callable[[], datetime]) -> None:
+        self._open = TableView(ledger, "queue", _card)
+        self._clock = clock
+
+    def cards(self, wanted: QueueFilter | None = None) -> list[QueueCard]:
+        """The open items that are looked for, oldest first."""
+        sought, now = wanted or QueueFilter(), self._clock()
+        found = [card for card in self._open.now().values() if card.item.expires_at > now]
+        found = found if sought.is_everything else [card for card in found if card.matches(sought)]
+        return sorted(found, key=lambda card: (card.item.created_at, card.seq))
+
+    def groups(self, wanted: QueueFilter | None = None) -> list[QueueGroup]:
+        """The same, grouped; the group whose first item has waited longest comes first."""
+        found: dict[str, list[QueueCard]] = {}
+        for card in self.cards(wanted):
+            found.setdefault(card.group, []).append(card)
+        return [QueueGroup(key, tuple(cards)) for key, cards in found.items()]
+
+    def facets(self) -> Facets:
+        """What there is to filter by."""
+        cards = self.cards()
+        return Facets(
+            Counter(card.item.code for card in cards),
+            Counter(card.item.memory.origin.channel for card in cards),
+            Counter(card.item.memory.origin.principal or "" for card in cards),
+            Counter(card.severity for card in cards),
+        )
+
+
+def _card(sealed: Sealed) -> QueueCard | None:
+    item = item_from(sealed)
+    return QueueCard(sealed.row.seq, item) if item is not None and item.state == "open" else None

@@ -10,20 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from truekeep.archive import version_in
-from truekeep.catalog import Catalog
-from truekeep.holding import Holding
-from truekeep.influence import same_claim
-from truekeep.memory_rows import DELETED, FELL, MERGED, MemoryRows, Vector
-from truekeep.policy import Ruling
-from truekeep.rivals import Rivals
-from truekeep.settlement import Settlement
-from truekeep.statements import claim_in
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.claims.contradictions import Contradictions, claim_in
+from truekeep.records.rows import DELETED, FELL, FORGOTTEN, MERGED, MemoryRows, Vector, version_in
 from truekeep.stores.records import item_body, item_from, memory_from
+from truekeep.trust.influence import same_claim
+from truekeep.trust.policy import Ruling
 from truekeep.types import Decision, Memory
+
+if TYPE_CHECKING:
+    from truekeep.claims.may_act_now import Transitions
+    from truekeep.quarantine.queue import Queue
+    from truekeep.records.catalog import Catalog
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
 
 REVOKED, REWOUND = "revoked", "rewound"
 Version = tuple[str, int]
@@ -33,7 +34,7 @@ _ALL = -1
 _REVOKED = Ruling(Decision.QUARANTINE, "source_revoked", "Its source, or something it was derived from, was revoked.")
 
 
-class Custody:
+class Removal:
     """Takes memories out and puts them back, inside the transaction of a person's decision."""
 
     def __init__(
@@ -41,23 +42,23 @@ class Custody:
         ledger: Ledger,
         catalog: Catalog,
         rows: MemoryRows,
-        rivals: Rivals,
-        settlement: Settlement,
-        holding: Holding,
+        contradictions: Contradictions,
+        transitions: Transitions,
+        queue: Queue,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._catalog = catalog
         self._rows = rows
-        self._rivals = rivals
-        self._settlement = settlement
-        self._holding = holding
+        self._contradictions = contradictions
+        self._transitions = transitions
+        self._queue = queue
         self._clock = clock
 
     def delete(self, entry: Entry, sealed: Sealed, *, by: str) -> None:
         """Take out a memory that a person wants deleted."""
         memory = memory_from(sealed)
-        with self._settlement.watching(entry, [memory] if sealed.verified else []):
+        with self._transitions.watching(entry, [memory] if sealed.verified else []):
             self._rows.remove(entry, sealed, DELETED, self._clock())
             entry.event("memory.deleted", memory=memory.id, by=by, verified=sealed.verified)
 
@@ -67,15 +68,15 @@ class Custody:
         child = memory_from(sealed) if sealed is not None and sealed.verified else None
         if sealed is None or child is None or child.approval is not None or child.standing > parent.standing:
             return None
-        with self._settlement.watching(entry, [child]):
+        with self._transitions.watching(entry, [child]):
             self._rows.remove(entry, sealed, FELL, self._clock())
-            item = self._holding.fall(entry, child, parent.id)
+            item = self._queue.fall(entry, child, parent.id)
         return item.id
 
     def stand_up(self, entry: Entry, fallen: Iterable[str], *, by: str, reason: str) -> None:
         """Put back what fell, is still gone and still waits for a person."""
         for item in fallen:
-            memory = self._holding.stand_up(entry, item, by=by, reason=reason)
+            memory = self._queue.stand_up(entry, item, by=by, reason=reason)
             if memory is not None and self._ledger.get("memories", memory.id) is None:
                 with self._putting_back(entry, memory) as stored:
                     entry.event("memory.put_back", memory=stored.id, version=stored.version)
@@ -87,7 +88,7 @@ class Custody:
             sealed = self._ledger.get("memories", memory.id)
             if sealed is not None:
                 self._take_out(entry, sealed, REVOKED, incident)
-                held = self._holding.put(entry, memory, _REVOKED, kind="revoked", tag=f"revoked:{incident}")
+                held = self._queue.put(entry, memory, _REVOKED, kind="revoked", tag=f"revoked:{incident}")
                 items.append(held.id)
         return items
 
@@ -100,9 +101,52 @@ class Custody:
             if memory is not None and self._ledger.get("memories", memory.id) is None:
                 self._put_back(entry, memory, incident)
 
+    def drop_gists(self, entry: Entry, prompt: str) -> list[Version]:
+        """Take the gists that a prompt made from the memories they stand beside; gives the versions that had them."""
+        found = (memory_from(sealed) for sealed in self._ledger.all("memories") if sealed.verified)
+        read = [memory for memory in found if memory.gist is not None and memory.gist.prompt == prompt]
+        for memory in read:
+            self._change(entry, memory, replace(memory, gist=None))
+        return [(memory.id, memory.version) for memory in read]
+
+    def give_gists(self, entry: Entry, had: Iterable[Version]) -> None:
+        """Put dropped gists back beside memories that have none by now."""
+        for wanted in had:
+            before, sealed = self.version(wanted), self._ledger.get("memories", wanted[0])
+            memory = memory_from(sealed) if sealed is not None and sealed.verified else None
+            if before is not None and memory is not None and memory.gist is None and memory.text == before.text:
+                self._change(entry, memory, replace(memory, gist=before.gist))
+
+    def _change(self, entry: Entry, memory: Memory, changed: Memory) -> None:
+        ((_, vector),) = self._catalog.vectors([changed])
+        with self._transitions.watching(entry, [memory, changed]) as related:
+            self._rows.replace(entry, memory, changed, vector, related)
+            entry.event("memory.gist_changed", memory=memory.id)
+
+    def divide(self, entry: Entry, sealed: Sealed, pieces: Sequence[Memory], why: str) -> list[Memory]:
+        """Take a memory out for good reasons of its owner's, and let parts of it stand in its place."""
+        memory, vectors = memory_from(sealed), dict(self._catalog.vectors(pieces))
+        with self._transitions.watching(entry, [memory, *pieces]) as related:
+            self._rows.remove(entry, sealed, why, self._clock())
+            others = [other for other in related if other.id != memory.id]
+            stored = [self._rows.stand_in(entry, piece, vectors[place], others) for place, piece in enumerate(pieces)]
+            entry.event("memory.divided", memory=memory.id, version=memory.version, why=why, pieces=len(stored))
+        return stored
+
+    def put_back(self, entry: Entry, wanted: Iterable[Version], pieces: Iterable[str], incident: str) -> None:
+        """Undo a division: the pieces go, and what they were of returns as it was."""
+        for piece in pieces:
+            sealed = self._ledger.get("memories", piece)
+            if sealed is not None and sealed.verified:
+                self._take_out(entry, sealed, REWOUND, incident)
+        for version in wanted:
+            memory = self.version(version, forgotten=True)
+            if memory is not None and self._ledger.get("memories", memory.id) is None:
+                self._put_back(entry, memory, incident)
+
     def merge(self, entry: Entry, made: Memory, vector: Vector | None, originals: Sequence[Sealed], why: str) -> Memory:
         """Let one memory stand for several that say the same. They go to history, with what they became part of."""
-        with self._settlement.watching(entry, [made]) as related:
+        with self._transitions.watching(entry, [made]) as related:
             # First the one that stays: a claim that nobody states for a moment would lose its rivals.
             stored = self._rows.stand_in(entry, made, vector, related)
             for sealed in originals:
@@ -128,11 +172,12 @@ class Custody:
         if sealed is not None:
             self.exchange(entry, [sealed], self.originals((memory_id, memory_from(sealed).version)), incident)
 
-    def version(self, wanted: Version) -> Memory | None:
-        """A version from history, if it is there and verified."""
+    def version(self, wanted: Version, *, forgotten: bool = False) -> Memory | None:
+        """A version from history, if it is there and verified; what was ``forgotten`` only for whoever undoes that."""
         memory_id, number = wanted
         sealed = self._ledger.get("history", f"{memory_id}.{number}")
-        if sealed is None or not sealed.verified:
+        found = version_in(sealed) if sealed is not None else None
+        if sealed is None or found is None or (found.why == FORGOTTEN and not forgotten):
             return None
         return replace(memory_from(sealed), id=memory_id, seq=0)
 
@@ -141,7 +186,7 @@ class Custody:
         claim = claim_in(memory)
         return [
             other
-            for other in self._rivals.related(memory)
+            for other in self._contradictions.related(memory)
             if other.id != memory.id and same_claim(claim_in(other), claim)
         ]
 
@@ -155,7 +200,7 @@ class Custody:
 
     def _take_out(self, entry: Entry, sealed: Sealed, why: str, incident: str) -> None:
         memory = memory_from(sealed)
-        with self._settlement.watching(entry, [memory] if sealed.verified else []):
+        with self._transitions.watching(entry, [memory] if sealed.verified else []):
             self._rows.remove(entry, sealed, why, self._clock())
             entry.event(f"memory.{why}", memory=memory.id, version=memory.version, incident=incident)
 
@@ -170,5 +215,5 @@ class Custody:
     def _putting_back(self, entry: Entry, memory: Memory) -> Iterator[Memory]:
         """Put a memory back; the block writes why."""
         ((_, vector),) = self._catalog.vectors([memory])
-        with self._settlement.watching(entry, [memory]) as related:
+        with self._transitions.watching(entry, [memory]) as related:
             yield self._rows.take_from_history(entry, memory, vector, related)

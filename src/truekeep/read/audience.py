@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from truekeep.channels import Channels
-from truekeep.exposures import Exposures
-from truekeep.influence import Reader as ForWhom
-from truekeep.origin import own_principal, session_name
-from truekeep.reading import is_hearsay
-from truekeep.sessions import Sessions
-from truekeep.succession import ANYBODY
+from truekeep.claims.may_act_now import ANYBODY
+from truekeep.trust.influence import Reader
+from truekeep.trust.origin import is_hearsay, own_principal, session_name
 from truekeep.types import MEMBER, Memory
+
+if TYPE_CHECKING:
+    from truekeep.read.exposures import Exposures
+    from truekeep.sessions.channels import Channels
+    from truekeep.sessions.sessions import Sessions
 
 
 class Audience:
@@ -22,19 +24,19 @@ class Audience:
         self._sessions = sessions
         self._exposures = exposures
 
-    def of(self, session: str | None) -> ForWhom:
+    def of(self, session: str | None) -> Reader:
         """For whom a session reads: in a shared keep, whose words count as the owner's."""
         if not self._channels.is_shared():
             return ANYBODY
-        return ForWhom(principal=self._sessions.state(session).member, is_shared_keep=True)
+        return Reader(principal=self._sessions.state(session).member, is_shared_keep=True)
 
-    def everybody(self) -> list[ForWhom]:
+    def everybody(self) -> list[Reader]:
         """Everybody for whom a memory could act."""
         if not self._channels.is_shared():
             return [ANYBODY]
         names = (str(one["name"]) for one in self._channels.list() if one["state"] != "retired")
         known = [own_principal(self._channels.get(name)) for name in names if name.startswith(MEMBER)]
-        return [ForWhom(principal=name, is_shared_keep=True) for name in (None, *known)]
+        return [Reader(principal=name, is_shared_keep=True) for name in (None, *known)]
 
     def saw(self, session: str | None, memories: Sequence[Memory], how: str) -> None:
         """What a session was shown counts: it is an exposure, and hearsay taints a mediated session."""

@@ -1,7 +1,7 @@
-"""Browsing: memories page by page, newest first, for a person who looks for some of them.
+"""Browsing: memories page by page for a person who looks for some of them, and the versions of one memory.
 
-The register says which to look at, and the reader what each says and may do. A page looks at a bounded number, so that
-what is rare is found over several pages instead of one slow one.
+The origin index says which to look at, and the reader what each says and may do. A page looks at a bounded number, so
+that what is rare is found over several pages instead of one slow one.
 """
 
 from __future__ import annotations
@@ -9,14 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.errors import InvalidRequest
-from truekeep.reading import Reader, Shown, is_hearsay
-from truekeep.register import Register
-from truekeep.stores.ledger import Ledger
+from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.stores.records import memory_from
+from truekeep.trust.origin import is_hearsay
 from truekeep.types import Memory, Standing
+
+if TYPE_CHECKING:
+    from truekeep.read.reader import RecordReader, Shown
+    from truekeep.records.origin_index import OriginIndex
+    from truekeep.records.rows import Version, Versions
+    from truekeep.stores.ledger import Ledger
+    from truekeep.trust.influence import Reader
 
 CURRENT, BLOCKED, OVER, ALL = STATES = ("current", "blocked", "over", "all")
 """What is in force; what a rule blocks or this keep did not write; what expired or was replaced; everything."""
@@ -67,9 +72,11 @@ class Listing:
 class Browser:
     """Lists the memories of one keep for people."""
 
-    def __init__(self, ledger: Ledger, register: Register, reader: Reader, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, ledger: Ledger, origin_index: OriginIndex, reader: RecordReader, clock: Callable[[], datetime]
+    ) -> None:
         self._ledger = ledger
-        self._register = register
+        self._origin_index = origin_index
         self._reader = reader
         self._clock = clock
 
@@ -98,12 +105,12 @@ class Browser:
         digest = self._reader.digest
         found = [
             place
-            for place, memory in self._register.memories().items()
+            for place, memory in self._origin_index.memories().items()
             if (before is None or place < before)
             and sought.names(memory)
             and (sought.state != BLOCKED or memory.screened != digest)
             and (sought.state != OVER or self._reader.may_be_over(memory, now))
-            and (sought.may_act is not True or not is_hearsay(memory) or self._reader.hearsay_may_act)
+            and (sought.may_act is not True or not is_hearsay(memory))
         ]
         if sought.may_act is not True and sought.standing in (None, Standing.HEARSAY) and not _names_an_origin(sought):
             found += [place for place in self._ledger.strangers("memories") if before is None or place < before]
@@ -121,3 +128,31 @@ class Browser:
 def _names_an_origin(sought: Sought) -> bool:
     """Whether only something of a known origin is sought; a row that nobody wrote has none."""
     return any(given is not None for given in (sought.channel, sought.principal, sought.session))
+
+
+class History:
+    """Shows what the memories of one keep were."""
+
+    def __init__(self, ledger: Ledger, reader: RecordReader, versions: Versions) -> None:
+        self._ledger = ledger
+        self._reader = reader
+        self._versions = versions
+
+    def of(self, memory_id: str) -> list[dict[str, Any]]:
+        """The versions of one memory, oldest first, the present one last; what was deleted has only earlier ones."""
+        versions = self._versions.versions(memory_id) if isinstance(memory_id, str) else []
+        earlier = [self._earlier(version).as_dict() | {"retired": version.why} for version in versions]
+        found = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        if found is None and not earlier:
+            raise UnknownId("No such memory in this keep, and there never was.")
+        return earlier + ([self._reader.shown(memory_from(found)).as_dict() | {"retired": None}] if found else [])
+
+    def listed(self, moment: datetime, *, after: int, limit: int | None, whom: Reader) -> list[Shown]:
+        """What held at a moment, in the order in which it was stored, also what was replaced or changed since."""
+        still = self._reader.listed(after=after, limit=limit, whom=whom, as_of=moment)
+        earlier = map(self._earlier, self._versions.changed())
+        then = [shown for shown in earlier if shown.memory.seq > after and shown.held_at(moment)]
+        return sorted([*still, *then], key=lambda shown: shown.memory.seq)[:limit]
+
+    def _earlier(self, version: Version) -> Shown:
+        return self._reader.earlier(version.memory, version.until)

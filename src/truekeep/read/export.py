@@ -11,15 +11,18 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.stores.ledger import Ledger
-from truekeep.stores.signing import checked_public_key, is_signed_by
+from truekeep.stores.keys import checked_public_key, is_signed_by
 from truekeep.types import Standing
+
+if TYPE_CHECKING:
+    from truekeep.stores.ledger import Ledger
 
 KIND, VERSION = "export", 1
 _LONGEST_LINE = 1_000_000
+"""A memory with all its fields is far below; a longer line is no export of ours."""
 
 
 @dataclass(frozen=True, slots=True)

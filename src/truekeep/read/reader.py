@@ -6,23 +6,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep import fence
-from truekeep.candidate import fields_of
+from truekeep.claims.may_act_now import ANYBODY, MayActNow
 from truekeep.errors import UnknownId
-from truekeep.influence import UNRIVALLED, Place
-from truekeep.influence import Reader as ForWhom
-from truekeep.policy import Policy, blocking
-from truekeep.proofs import Proofs
 from truekeep.screens.credentials import redact
-from truekeep.screens.panel import Panel, Screening
-from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.succession import ANYBODY, Succession
+from truekeep.trust import fence
+from truekeep.trust.candidate import MOST_NESTED, fields_of
+from truekeep.trust.influence import UNRIVALLED, Reader, SuccessionPlace
+from truekeep.trust.origin import AGENT
+from truekeep.trust.policy import Policy, blocking
 from truekeep.types import Memory, Standing, utc_text
 
+if TYPE_CHECKING:
+    from truekeep.claims.evidence import Evidence
+    from truekeep.screens.panel import Panel, Screening
+    from truekeep.stores.ledger import Ledger, Sealed
+
 UNVERIFIED = "unverified_record"
+_MOST_NESTED = 2 * MOST_NESTED
+"""Reports put what is stored a few levels deeper. Keeps from before there was a limit may hold what is deeper still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +38,14 @@ class Shown:
     block_reason: tuple[str, ...]
     may_act: bool
     why: str
-    place: Place = UNRIVALLED
+    place: SuccessionPlace = UNRIVALLED
     """What its rivals leave it."""
     fades_at: datetime | None = None
     """When it expires, unless it has come to be able to act by then."""
+    gist: str = ""
+    """The agent's reading of it, sanitised; for people, and for prompts where it is plain."""
+    question: str = ""
+    """What it answers, sanitised."""
 
     @property
     def retired_by(self) -> str | None:
@@ -65,10 +73,21 @@ class Shown:
         return bool(self.block_reason)
 
     @property
+    def is_note(self) -> bool:
+        """Whether the agent wrote it down while nothing foreign was in sight: it informs and is clean."""
+        memory = self.memory
+        return memory.origin.channel == AGENT and memory.standing is Standing.ENROLLED and not self.blocked
+
+    @property
     def origin(self) -> str:
         """Where it came from, in a few words."""
         origin = self.memory.origin
         return f"{origin.channel} {origin.principal}" if origin.principal else origin.channel
+
+    @property
+    def plain_gist(self) -> str:
+        """The agent's reading, where a prompt may hold it: what a model or a tainted session worded is for people."""
+        return self.gist if self.memory.gist is not None and self.memory.gist.is_plain else ""
 
     def as_dict(self) -> dict[str, Any]:
         """The entry of a listing."""
@@ -77,6 +96,9 @@ class Shown:
         return {
             "id": memory.id,
             "content": self.text,
+            "gist": self.plain_gist,
+            "question": self.question,
+            "said": memory.said,
             "blocked": self.blocked,
             "block_reason": list(self.block_reason),
             "standing": memory.standing.label,
@@ -99,21 +121,21 @@ class Shown:
         }
 
 
-class Reader:
+class RecordReader:
     """Reads the memories of one keep."""
 
     def __init__(
         self,
         ledger: Ledger,
-        proofs: Proofs,
-        succession: Succession,
+        evidence: Evidence,
+        may_act_now: MayActNow,
         panel: Screening,
         policy: Policy,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
-        self._proofs = proofs
-        self._succession = succession
+        self._evidence = evidence
+        self._may_act_now = may_act_now
         self._panel = panel
         self._policy = policy
         self._clock = clock
@@ -129,37 +151,47 @@ class Reader:
         return sealed
 
     def shown(
-        self, memory: Memory, now: datetime | None = None, panel: Panel | None = None, whom: ForWhom = ANYBODY
+        self, memory: Memory, now: datetime | None = None, panel: Panel | None = None, whom: Reader = ANYBODY
     ) -> Shown:
         """What a reader gets to see of a memory under the rules in force."""
         blocked = self.block_reason(memory, panel)
         if blocked:
             text = fence.placeholder(blocked, memory.id)
             why = "A rule in force blocks it." if memory.verified else "This keep did not write it as it is now."
-            fades_at = self._proofs.fades_at(memory) if memory.verified else None
+            fades_at = self._evidence.fades_at(memory) if memory.verified else None
             return Shown(memory, text, blocked, may_act=False, why=why, fades_at=fades_at)
 
         def is_blocked(other: Memory) -> bool:
             return bool(self.block_reason(other, panel))
 
-        settled = self._succession.settled(memory, whom, now or self._clock(), is_blocked)
-        fades_at = None if settled.merit.may_act else self._proofs.fades_at(memory)
+        settled = self._may_act_now.settled(memory, whom, now or self._clock(), is_blocked)
+        fades_at = None if settled.merit.may_act else self._evidence.fades_at(memory)
         text, influence = fence.sanitised(_without_secrets(memory)), settled.influence
-        return Shown(memory, text, (), influence.may_act, influence.why, settled.place, fades_at)
+        gist, question = (
+            self._beside(words, panel) for words in (memory.gist.text if memory.gist else "", memory.question)
+        )
+        return Shown(memory, text, (), influence.may_act, influence.why, settled.place, fades_at, gist, question)
+
+    def _beside(self, words: str, panel: Panel | None) -> str:
+        """The agent's words beside a memory, if today's rules let the agent's words stand; they are not the memory."""
+        if not words:
+            return ""
+        findings = (panel or self._panel.current()).examine({"text": words}, Standing.ENROLLED)
+        return "" if blocking(self._policy, Standing.HEARSAY, findings) else fence.one_line(words)
 
     def earlier(self, memory: Memory, until: datetime, panel: Panel | None = None) -> Shown:
         """What a reader gets to see of a version that was changed since. It never acts."""
         blocked = self.block_reason(memory, panel)
         text = fence.placeholder(blocked, memory.id) if blocked else fence.sanitised(memory.text)
         why = "A rule in force blocks it." if blocked else f"An earlier version; it was changed on {until:%Y-%m-%d}."
-        return Shown(memory, text, blocked, may_act=False, why=why, place=Place(until=until))
+        return Shown(memory, text, blocked, may_act=False, why=why, place=SuccessionPlace(until=until))
 
     def listed(
         self,
         *,
         after: int = 0,
         limit: int | None = None,
-        whom: ForWhom = ANYBODY,
+        whom: Reader = ANYBODY,
         as_of: datetime | None = None,
     ) -> list[Shown]:
         """Memories in the order in which they were stored; what has expired or was replaced is left out.
@@ -169,7 +201,7 @@ class Reader:
         shown = self._all_shown(after, limit, whom, as_of)
         return list(islice(shown, limit)) if limit is not None else list(shown)
 
-    def _all_shown(self, after: int, page: int | None, whom: ForWhom, as_of: datetime | None) -> Iterator[Shown]:
+    def _all_shown(self, after: int, page: int | None, whom: Reader, as_of: datetime | None) -> Iterator[Shown]:
         """Page after page, so that a page full of what is left out does not look like the end."""
         now, panel = self._clock(), self._panel.current()
         while rows := self._ledger.all("memories", after=after, limit=page):
@@ -188,19 +220,14 @@ class Reader:
         """The digest of the screens in force: what they passed at writing is not looked at again."""
         return self._panel.current().digest
 
-    @property
-    def hearsay_may_act(self) -> bool:
-        """Whether the operator lets hearsay act by credit."""
-        return self._succession.hearsay_may_act
-
     def may_be_over(self, memory: Memory, now: datetime) -> bool:
         """Whether a memory could be history by now, told without its text; ``Shown.is_over`` knows."""
-        fades_at = self._proofs.fades_at(memory)
-        return is_expired(memory, now) or _is_past(fades_at, now) or self._succession.is_contested(memory)
+        fades_at = self._evidence.fades_at(memory)
+        return is_expired(memory, now) or _is_past(fades_at, now) or self._may_act_now.is_contested(memory)
 
     def is_doubted(self, memory: Memory) -> bool:
         """Whether actions that relied on it turned out badly more often than well."""
-        credits = self._proofs.credits(memory)
+        credits = self._evidence.credits(memory)
         return credits.bad > credits.good
 
     def block_reason(self, memory: Memory, panel: Panel | None = None) -> tuple[str, ...]:
@@ -233,11 +260,6 @@ def _without_secrets(memory: Memory) -> str:
     return redact(memory.text)
 
 
-def is_hearsay(memory: Memory) -> bool:
-    """Whether the memory was merely read, and no person has approved it."""
-    return memory.standing is Standing.HEARSAY and memory.approval is None
-
-
 def is_expired(memory: Memory, now: datetime) -> bool:
     """Whether the memory has expired, as whoever wrote it wished."""
     return _is_past(memory.expires_at, now)
@@ -251,12 +273,14 @@ def _text(moment: datetime | None) -> str | None:
     return utc_text(moment) if moment else None
 
 
-def sanitised_json(value: Any) -> Any:
-    """Nested JSON with every string on one line and sanitised, keys included."""
+def sanitised_json(value: Any, depth: int = 0) -> Any:
+    """Nested JSON with every string on one line and sanitised, keys included; what lies too deep is left out."""
     if isinstance(value, str):
         return fence.one_line(value)
+    if depth > _MOST_NESTED:
+        return None
     if isinstance(value, Mapping):
-        return {fence.one_line(str(key)): sanitised_json(entry) for key, entry in value.items()}
+        return {fence.one_line(str(key)): sanitised_json(entry, depth + 1) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [sanitised_json(entry) for entry in value]
+        return [sanitised_json(entry, depth + 1) for entry in value]
     return value

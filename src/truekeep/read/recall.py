@@ -7,22 +7,32 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import merge
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.archive import Archive
-from truekeep.catalog import Catalog
-from truekeep.config import Settings
-from truekeep.influence import Reader as ForWhom
-from truekeep.reading import Reader, Shown
-from truekeep.search import Hit
-from truekeep.stores.ledger import Ledger
+from truekeep.claims.may_act_now import ANYBODY
+from truekeep.claims.newer import DatedHit, newest_first
+from truekeep.search import windows
 from truekeep.stores.records import memory_from
-from truekeep.succession import ANYBODY
+from truekeep.trust.origin import AGENT
 from truekeep.types import Memory, Recalled, Standing
 
+if TYPE_CHECKING:
+    from truekeep.config import Settings
+    from truekeep.read.reader import RecordReader, Shown
+    from truekeep.records.catalog import Catalog
+    from truekeep.records.rows import Versions
+    from truekeep.search import Hit
+    from truekeep.stores.ledger import Ledger
+    from truekeep.trust.influence import Reader
+
 _PAGE = 16
+"""Hits that are verified at a time: most questions are answered by the first page."""
 _DOUBTED = 0.8
+"""What led to a bad outcome comes a little later; it is not hidden."""
+_MOST_COMPARED = 50
+"""Hits that are compared with each other; longer answers are listings."""
 _MOST_VERSIONS = 200
+"""Earlier versions that an answer about another time is chosen from."""
 
 
 class Recall(list[Recalled]):
@@ -67,7 +77,7 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class RecallQuery:
     """What is asked: the words and the limits of the answer."""
 
     text: str
@@ -75,13 +85,21 @@ class Query:
     now: datetime
     """When it is asked; who may act is decided for this moment."""
     influence_only: bool = False
+    background: bool = True
+    """Whether the answer may hold what only informs; without it only what may act and the agent's clean notes."""
+    max_chars: int | None = None
     min_score: float = 0.0
     half_life_days: float = 0.0
     as_of: datetime | None = None
     """The moment that is asked about, if it is not now."""
     filters: Filters = Filters()
     explain: bool = False
-    whom: ForWhom = ANYBODY
+    whom: Reader = ANYBODY
+
+    @property
+    def acting_only(self) -> bool:
+        """Whether hearsay is left out from the start."""
+        return self.influence_only or not self.background
 
     @property
     def moment(self) -> datetime:
@@ -96,52 +114,55 @@ class Query:
 class Recaller:
     """Answers queries from one keep."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, archive: Archive, reader: Reader, settings: Settings) -> None:
+    def __init__(
+        self, ledger: Ledger, catalog: Catalog, versions: Versions, reader: RecordReader, settings: Settings
+    ) -> None:
         self._ledger = ledger
         self._catalog = catalog
-        self._archive = archive
+        self._versions = versions
         self._reader = reader
         self._settings = settings
 
-    def answer(self, query: Query) -> Recall:
+    def answer(self, query: RecallQuery) -> Recall:
         """The best k memories under the flood cap; ``influence_only`` filters before ranking is cut, not after."""
         withheld: Counter[str] = Counter()
-        hits: list[Recalled] = []
         if not any(mark.isalnum() for mark in query.text):
             return Recall()
         flood = _FloodCap(query.k, self._settings.flood_share)
+        found: list[_Proposal] = []
         for proposal in self._proposals(query, flood, withheld):
             reason = _withheld(query, proposal) or flood.admit(proposal.shown)
             if reason:
                 withheld[reason] += 1
                 continue
-            hits.append(_recalled(proposal))
-            if len(hits) >= query.k:
+            found.append(proposal)
+            if len(found) >= query.k:
                 break
-        if query.influence_only and (left_out := self._catalog.hearsay_count()):
+        if query.acting_only and (left_out := self._catalog.hearsay_count()):
             withheld["may_not_act"] += left_out
+        hits = _within(_newest_first(query, found), query.max_chars, withheld)
         return Recall(hits, withheld, self._catalog.degraded)
 
-    def _proposals(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
+    def _proposals(self, query: RecallQuery, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
         """Verified hits in order of their score; about another moment with the versions of that time among them."""
-        if query.as_of is not None and not query.influence_only:
+        if query.as_of is not None and not query.acting_only:
             return merge(self._living(query, flood, withheld), self._earlier(query), key=lambda one: -one.score)
         return self._living(query, flood, withheld)
 
-    def _earlier(self, query: Query) -> Iterator[_Proposal]:
+    def _earlier(self, query: RecallQuery) -> Iterator[_Proposal]:
         """Versions that were changed since and held at the moment that is asked about, best first."""
-        for score, version in self._archive.search(query.text, today=query.moment.date())(_MOST_VERSIONS):
+        for score, version in self._versions.search(query.text, today=query.moment.date())(_MOST_VERSIONS):
             if query.admits(version.memory):
                 shown = self._reader.earlier(version.memory, version.until)
                 yield _Proposal(self._score(score, version.memory, query), shown, {})
 
-    def _living(self, query: Query, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
+    def _living(self, query: RecallQuery, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
         """A page at a time until nothing more is related.
 
         Once hearsay has had its share, a page is looked for among the rest only: a flood costs one page, not all of it.
         """
         read: set[int] = set()
-        page, acting_only = max(_PAGE, 3 * query.k), query.influence_only
+        page, acting_only = max(_PAGE, 3 * query.k), query.acting_only
         search = self._search(query, acting_only=acting_only)
         while True:
             found = search(page)
@@ -155,12 +176,15 @@ class Recaller:
                 return
             page *= 4
 
-    def _search(self, query: Query, *, acting_only: bool) -> Callable[[int], list[Hit]]:
+    def _search(self, query: RecallQuery, *, acting_only: bool) -> Callable[[int], list[Hit]]:
         today = query.moment.date()
-        return self._catalog.search(query.text, today=today, acting_only=acting_only, explain=query.explain)
+        floor = self._settings.recall_floor
+        return self._catalog.search(
+            query.text, today=today, acting_only=acting_only, explain=query.explain, floor=floor
+        )
 
     def _verified(
-        self, query: Query, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
+        self, query: RecallQuery, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]
     ) -> Iterator[_Proposal]:
         for score, hit, memory in self._scored(query, found):
             if flood.is_full and self._catalog.is_hearsay(memory.seq):
@@ -168,9 +192,9 @@ class Recaller:
                 continue
             shown = self._best_copy(query, memory, hit)
             if shown is not None:
-                yield _Proposal(score, shown, hit.explain)
+                yield _Proposal(score, shown, hit.explain, hit)
 
-    def _best_copy(self, query: Query, memory: Memory, hit: Hit) -> Shown | None:
+    def _best_copy(self, query: RecallQuery, memory: Memory, hit: Hit) -> Shown | None:
         """Of memories that say the same in the same words one that may act, else the first within the query's limits.
 
         Otherwise a copy that proves nothing would stand in for the owner's own words and be withheld in their place.
@@ -193,7 +217,7 @@ class Recaller:
         for start in range(0, len(places), _PAGE):
             yield from map(memory_from, self._ledger.at("memories", places[start : start + _PAGE]).values())
 
-    def _scored(self, query: Query, found: Sequence[Hit]) -> Iterator[tuple[float, Hit, Memory]]:
+    def _scored(self, query: RecallQuery, found: Sequence[Hit]) -> Iterator[tuple[float, Hit, Memory]]:
         """Hits with their memories, best first. Where age does not change the order, only what is asked for is read."""
         portion = query.k if query.half_life_days <= 0 else max(1, len(found))
         for start in range(0, len(found), portion):
@@ -203,7 +227,7 @@ class Recaller:
             scored = [(self._score(hit.score, memory, query), hit, memory) for hit, memory in memories]
             yield from sorted(scored, key=lambda one: -one[0])
 
-    def _score(self, score: float, memory: Memory, query: Query) -> float:
+    def _score(self, score: float, memory: Memory, query: RecallQuery) -> float:
         """The hit's score, less for age and for outcomes that were more often bad than good; neither removes it."""
         if query.half_life_days > 0:
             age = max(0.0, (query.moment - memory.as_of).total_seconds() / 86_400)
@@ -216,6 +240,7 @@ class _Proposal:
     score: float
     shown: Shown
     explain: Mapping[str, float]
+    hit: Hit | None = None
 
 
 class _FloodCap:
@@ -237,20 +262,58 @@ class _FloodCap:
         return None
 
 
-def _withheld(query: Query, proposal: _Proposal) -> str | None:
+def _withheld(query: RecallQuery, proposal: _Proposal) -> str | None:
     shown = proposal.shown
     if _is_over(query, shown):
         return "superseded" if shown.retired_by else "expired"
     if query.influence_only and not shown.may_act:
         return "blocked" if shown.blocked else "may_not_act"
+    if not query.background and not (shown.may_act or shown.is_note):
+        return "blocked" if shown.blocked else "only_informs"
     return "below_min_score" if proposal.score < query.min_score else None
 
 
-def _is_over(query: Query, shown: Shown) -> bool:
+def _is_over(query: RecallQuery, shown: Shown) -> bool:
     return not shown.held_at(query.as_of) if query.as_of is not None else shown.is_over(query.now)
 
 
-def _recalled(proposal: _Proposal) -> Recalled:
+def _newest_first(query: RecallQuery, found: Sequence[_Proposal]) -> list[Recalled]:
+    """The hits, newer before older where they are about the same thing. About another time what was older counts."""
+    compared = [place for place, one in enumerate(found) if one.hit is not None and one.hit.part is not None]
+    if query.as_of is not None or query.half_life_days > 0 or len(compared) < 2 or len(compared) > _MOST_COMPARED:
+        return [_recalled(one) for one in found]
+    hits = [hit for place in compared if (hit := found[place].hit) is not None]
+    said = [
+        DatedHit(hit.closeness, one.memory.as_of, hit.announces_change, one.may_act)
+        for hit, one in zip(hits, (found[place].shown for place in compared), strict=True)
+    ]
+    parts = [hit.part for hit in hits]
+    ordered = newest_first(said, [[float(one @ other) for other in parts] for one in parts])  # type: ignore[operator]
+    places = iter(compared[place] for place in ordered.places)
+    ids = [found[place].shown.memory.id for place in compared]
+    newer = {ids[elder]: ids[place] for elder, place in ordered.older.items()}
+    order = [next(places) if place in compared else place for place in range(len(found))]
+    return [_recalled(found[place], newer.get(found[place].shown.memory.id)) for place in order]
+
+
+def _within(hits: Sequence[Recalled], most: int | None, withheld: Counter[str]) -> list[Recalled]:
+    """Whole passages while they fit; of one that is too long by itself the part that answers."""
+    if most is None:
+        return list(hits)
+    kept: list[Recalled] = []
+    for hit in hits:
+        if len(hit.text) <= most:
+            kept.append(hit)
+        elif hit.window is not None and not hit.blocked and hit.window[1] - hit.window[0] <= most:
+            kept.append(replace(hit, text=hit.text[slice(*hit.window)]))
+        else:
+            withheld["over_budget"] += 1
+            continue
+        most -= len(kept[-1].text)
+    return [hit if hit.text != hit.memory.text else replace(hit, window=None) for hit in kept]
+
+
+def _recalled(proposal: _Proposal, newer: str | None = None) -> Recalled:
     shown, memory = proposal.shown, proposal.shown.memory
     if shown.blocked:
         memory = replace(memory, text=shown.text, topics=(), entities=(), metadata={})
@@ -268,4 +331,23 @@ def _recalled(proposal: _Proposal) -> Recalled:
         contests=shown.place.contests,
         retired_by=shown.retired_by,
         valid_until=shown.valid_until,
+        gist=shown.plain_gist,
+        question=shown.question,
+        newer=newer,
+        window=_window(proposal),
     )
+
+
+def only_informs(hit: Recalled) -> bool:
+    """Whether a hit is neither able to act nor a clean note, so that a session that sees it is no longer clean."""
+    note = hit.memory.origin.channel == AGENT and hit.memory.standing is Standing.ENROLLED
+    return not hit.blocked and not hit.may_act and not note
+
+
+def _window(proposal: _Proposal) -> tuple[int, int] | None:
+    """Where in the text the part stands that answers, if it was embedded by itself and shows as it was said."""
+    memory, hit = proposal.shown.memory, proposal.hit
+    if hit is None or hit.window == 0 or memory.question or proposal.shown.text != memory.text:
+        return None
+    spans = windows(memory.text)
+    return spans[hit.window] if hit.window < len(spans) else None

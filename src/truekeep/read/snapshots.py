@@ -6,17 +6,27 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from truekeep import fence
-from truekeep.config import Settings
 from truekeep.errors import StoreTampered
-from truekeep.exposures import Exposures
-from truekeep.influence import Reader as ForWhom
-from truekeep.reading import Reader, Shown, is_hearsay
-from truekeep.screens.panel import Screening
-from truekeep.stores.ledger import Ledger, Sealed
+from truekeep.read.reader import RecordReader, Shown
 from truekeep.stores.records import memory_from, snapshot_body, snapshot_from
-from truekeep.types import Snapshot
+from truekeep.trust import fence
+from truekeep.types import Memory, Snapshot, Standing
+
+if TYPE_CHECKING:
+    from truekeep.config import Settings
+    from truekeep.read.exposures import Exposures
+    from truekeep.records.origin_index import OriginIndex
+    from truekeep.screens.panel import Screening
+    from truekeep.stores.ledger import Ledger, Sealed
+    from truekeep.trust.influence import Reader
+
+
+_PAGE = 128
+"""Memories that are read at a time: a snapshot holds about as many lines."""
+_MOST_ALTERED = 20
+"""Placeholders of altered records; one is enough to say that something is wrong."""
 
 
 class Snapshots:
@@ -25,11 +35,12 @@ class Snapshots:
     def __init__(
         self,
         ledger: Ledger,
-        reader: Reader,
+        reader: RecordReader,
         panel: Screening,
         exposures: Exposures,
         settings: Settings,
         clock: Callable[[], datetime],
+        origins: OriginIndex,
     ) -> None:
         self._ledger = ledger
         self._reader = reader
@@ -37,8 +48,9 @@ class Snapshots:
         self._exposures = exposures
         self._settings = settings
         self._clock = clock
+        self._origins = origins
 
-    def of(self, session: str, whom: ForWhom, *, refresh: bool = False) -> Snapshot:
+    def of(self, session: str, whom: Reader, *, refresh: bool = False) -> Snapshot:
         """The session's snapshot; made when there is none yet, made anew only on request."""
         sealed = self._ledger.get("snapshots", session)
         if sealed is not None and not refresh:
@@ -50,12 +62,9 @@ class Snapshots:
             sealed = self._ledger.get("snapshots", session)
             if sealed is not None and not refresh:
                 return self._stored(sealed)
-            shown = self._chosen(whom)
-            snapshot, ids = self._build(session, shown), [one.memory.id for one in shown]
-            if sealed is None:
-                entry.put("snapshots", session, snapshot_body(snapshot, ids))
-            else:
-                entry.replace("snapshots", sealed.row, snapshot_body(snapshot, ids))
+            shown, left_out = self._chosen(whom)
+            snapshot, ids = self._build(session, shown, left_out), [one.memory.id for one in shown]
+            entry.set("snapshots", session, snapshot_body(snapshot, ids))
             entry.event("snapshot.frozen", session=session, digest=snapshot.digest, memories=len(ids))
             self._exposures.show(session, [one.memory for one in shown if not one.blocked], "snapshot", entry)
         return snapshot
@@ -66,22 +75,43 @@ class Snapshots:
         snapshot, ids = snapshot_from(sealed)
         return replace(snapshot, stale=self._is_stale(snapshot, ids))
 
-    def _build(self, session: str, shown: list[Shown]) -> Snapshot:
-        lines = [fence.line(one.text, as_of=one.memory.as_of, origin=one.origin, may_act=one.may_act) for one in shown]
+    def _build(self, session: str, shown: list[Shown], left_out: int) -> Snapshot:
+        lines = list(map(_line, shown))
+        if left_out:
+            lines.append(f"({left_out} more can be found with recall)")
         text = fence.fenced(lines)
         digest = hashlib.sha256(f"{self._panel.digest}\n{text}".encode()).hexdigest()
-        hearsay = any(is_hearsay(one.memory) and not one.blocked for one in shown)
-        return Snapshot(session, text, digest, self._panel.digest, self._clock(), shows_hearsay=hearsay)
+        return Snapshot(session, text, digest, self._panel.digest, self._clock())
 
-    def _chosen(self, whom: ForWhom) -> list[Shown]:
-        """What fits into a snapshot: what may act first, so that nothing else can push it out."""
-        listed = self._reader.listed(whom=whom)
-        cap = self._settings.snapshot_cap
-        acting = [shown for shown in listed if shown.may_act][-cap:]
-        others = [shown for shown in listed if not shown.may_act]
-        room = cap - len(acting)
-        kept = {shown.memory.seq for shown in [*acting, *(others[-room:] if room else [])]}
-        return [shown for shown in listed if shown.memory.seq in kept]
+    def _chosen(self, whom: Reader) -> tuple[list[Shown], int]:
+        """What a snapshot holds, the most useful first while it fits, and how many more there are.
+
+        Only what may act and clean notes are in question, so that hearsay neither takes room nor changes the order; of
+        altered records their placeholders are.
+        """
+        now, panel = self._clock(), self._panel.current()
+        room, chosen, texts, looked_at = self._settings.snapshot_chars, list[Shown](), set[str](), 0
+        ranked = sorted(filter(_is_in_question, self._origins.memories().values()), key=_usefulness)
+        for start in range(0, len(ranked), _PAGE):
+            rows = self._ledger.at("memories", [memory.seq for memory in ranked[start : start + _PAGE]])
+            for memory in ranked[start : start + _PAGE]:
+                looked_at += 1
+                sealed = rows.get(memory.seq)
+                shown = self._reader.shown(memory_from(sealed), now, panel, whom) if sealed is not None else None
+                if shown is None or not _is_shown(shown, now) or shown.text.casefold() in texts:
+                    continue
+                room -= len(_line(shown)) + 1
+                if room < 0:
+                    return [*self._altered(now), *chosen], len(ranked) - looked_at + 1
+                texts.add(shown.text.casefold())
+                chosen.append(shown)
+        return [*self._altered(now), *chosen], 0
+
+    def _altered(self, now: datetime) -> list[Shown]:
+        """Records that this keep did not write as they are now: a session is told that something is wrong."""
+        strangers = self._ledger.strangers("memories")[:_MOST_ALTERED]
+        found = map(memory_from, self._ledger.at("memories", strangers).values()) if strangers else ()
+        return [self._reader.shown(memory, now) for memory in found if not memory.verified]
 
     def _is_stale(self, snapshot: Snapshot, ids: list[str]) -> bool:
         """Whether the rules now in force would block something that the snapshot shows."""
@@ -93,6 +123,23 @@ class Snapshots:
             if blocked and fence.placeholder(blocked, memory.id) not in snapshot.text:
                 return True
         return False
+
+
+def _is_in_question(memory: Memory) -> bool:
+    return memory.standing is not Standing.HEARSAY or memory.approval is not None
+
+
+def _usefulness(memory: Memory) -> tuple[int, int]:
+    """What was said again most first, then the newest."""
+    return -memory.said, -memory.seq
+
+
+def _is_shown(shown: Shown, now: datetime) -> bool:
+    return (shown.may_act or shown.is_note or shown.blocked) and not shown.is_over(now)
+
+
+def _line(one: Shown) -> str:
+    return fence.line(one.text, as_of=one.memory.as_of, origin=one.origin, may_act=one.may_act)
 
 
 def _altered(what: str) -> StoreTampered:

@@ -6,29 +6,46 @@ verified text, so that a doctored index can hide nothing; and hits are only prop
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from truekeep.action import fingerprint
 from truekeep.embed import Embedder, EmbedderError, GuardedEmbedder
-from truekeep.search import NOWHERE, Card, Hit, Index, changed, describe, holds, pack, passage, without_vector
+from truekeep.search import (
+    NOWHERE,
+    Card,
+    Hit,
+    Index,
+    changed,
+    describe,
+    holds,
+    is_outdated,
+    pack,
+    passage,
+    renewed,
+    windows,
+    without_vector,
+)
 from truekeep.search import Entry as IndexEntry
-from truekeep.statements import PROVABLE
-from truekeep.stores.audit import Touched
-from truekeep.stores.base import Row
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Candidate, Memory, Standing
+from truekeep.stores.table_view import Changed, TableChanges
+from truekeep.trust.flow.stored import fingerprint
+from truekeep.trust.origin import PROVABLE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_SCREENED_MODEL = "all-MiniLM-L6-v2"
+    from truekeep.stores.base import Row
+from truekeep.types import Candidate, Memory
+
 _ACTING_TAGS = tuple(f"{label}:" for label in PROVABLE)
 """How the tags of memories begin that could act at all; the rule of influence decides whether they do."""
+
+
+_RENEWED_AT_ONCE = 1_000
+"""Cards that are made anew in one transaction, so that writers get in between."""
 
 
 class Catalog:
@@ -37,12 +54,10 @@ class Catalog:
     def __init__(self, ledger: Ledger, load_embedder: Callable[[], Embedder | None]) -> None:
         self._ledger = ledger
         self._embedder = GuardedEmbedder(load_embedder)
-        self._lock = threading.RLock()
+        self._changes = TableChanges(ledger, "memories")
         self._index: Index | None = None
         self._acting = NOWHERE
         """Places of what could act."""
-        self._dirty: set[int] = set()
-        ledger.watch(self._note)
 
     @property
     def degraded(self) -> str:
@@ -54,18 +69,21 @@ class Catalog:
     def vectors(self, memories: Sequence[Candidate | Memory]) -> Iterator[tuple[int, NDArray[np.float32] | None]]:
         """The vectors of texts that are about to be stored, each with its place among them and in any order, so that
         work on one can begin while others are being embedded; an embedder that fails costs no write.
-        """
-        return self._embedder.stream([passage(memory.text, _speaker(memory)) for memory in memories], "passage")
 
-    def is_screened(self) -> bool:
-        """Whether the vectors are of the model that the learned screen was trained on."""
-        embedder = self._embedder.ready()
-        return embedder is not None and embedder.model_id.startswith(_SCREENED_MODEL)
+        A text has a row for each of its windows, the first for the whole.
+        """
+        cut = [_windows(passage(_asked(memory), _speaker(memory))) for memory in memories]
+        owners = [place for place, texts in enumerate(cut) for _ in texts]
+        made: dict[int, list[tuple[int, NDArray[np.float32] | None]]] = {}
+        for window, vector in self._embedder.stream([text for texts in cut for text in texts], "passage"):
+            rows = made.setdefault(owners[window], [])
+            rows.append((window, vector))
+            if len(rows) == len(cut[owners[window]]):
+                yield owners[window], _stacked(made.pop(owners[window]))
 
     def card(self, memory: Memory, vector: NDArray[np.float32] | None) -> bytes:
         """The index card to store with a memory: what its text says, the values in it, its vector and that's model."""
-        is_loose = memory.standing is Standing.HEARSAY and memory.approval is None
-        values = fingerprint(memory.text, is_loose=is_loose, at=memory.as_of)
+        values = fingerprint(memory.text, memory.as_of)
         embedder = self._embedder.ready()
         if embedder is None or vector is None:
             return described(memory).to_bytes(values=values)
@@ -95,19 +113,36 @@ class Catalog:
                 entry.attach("memories", rows[place], self.card(memory, vectors[place]))
             entry.event("memories.reindexed", model=model, count=len(memories))
 
+    def renew(self) -> None:
+        """Write the cards of an earlier version anew, with the vectors they have: their words are cut otherwise now.
+
+        It begins with the newest, so the oldest is of this version only when all are, however often it was broken off.
+        """
+        oldest = self._ledger.oldest_memory()
+        if oldest is None or not _is_outdated(oldest):
+            return
+        places = [row.seq for row in self._ledger.current("memories") if _is_outdated(row)]
+        for end in range(len(places), 0, -_RENEWED_AT_ONCE):
+            chosen = places[max(0, end - _RENEWED_AT_ONCE) : end]
+            with self._ledger.writing() as entry:
+                for row in self._ledger.current("memories", chosen):
+                    card = described(memory_from(Sealed(row, verified=True)))
+                    entry.attach("memories", row, renewed(row.card or b"", card))
+                entry.event("memories.reindexed", model="", count=len(chosen))
+
     # Finding
 
     def search(
-        self, question: str, *, today: date, acting_only: bool = False, explain: bool = False
+        self, question: str, *, today: date, acting_only: bool = False, explain: bool = False, floor: float = 1.0
     ) -> Callable[[int], list[Hit]]:
         """Understand a question once; the answer gives the best k places. Proposals: the reader verifies them."""
-        with self._ledger.reading(), self._lock:
+        with self._ledger.reading():
             index = self._current()
             acting = self._acting
         allow = acting if acting_only else None
         query = index.understand(question, today=today, allow=allow)
         vector = self._question_vector(query.meaning)
-        return lambda k: index.search(query, k, vector=vector, allow=allow, prefer=acting, explain=explain)
+        return lambda k: index.search(query, k, vector=vector, allow=allow, prefer=acting, floor=floor, explain=explain)
 
     def is_hearsay(self, seq: int) -> bool:
         """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
@@ -123,26 +158,22 @@ class Catalog:
 
     # Following
 
-    def _note(self, changed: Sequence[Touched]) -> None:
-        if self._index is not None:
-            places = {seq for table, seq, _ in changed if table == "memories"}
-            with self._lock:
-                self._dirty |= places
-
     def _current(self) -> Index:
+        with self._changes.taken() as noted:
+            return self._brought_up(noted)
+
+    def _brought_up(self, noted: Changed | None) -> Index:
         embedder = self._embedder.ready()
         if self._index is None or (embedder is not None and self._index.model_id != embedder.model_id):
             index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
             self._acting = changed(NOWHERE, (), self._take_in(index, self._ledger.current("memories")))
             self._index = index
-            self._dirty.clear()
-        elif self._dirty:
-            places = sorted(self._dirty)
+        elif noted is not None and noted.places:
+            places = sorted(noted.places)
             rows = list(self._ledger.current("memories", places))
             if gone := set(places).difference(row.seq for row in rows):
                 self._index.remove(gone)
             self._acting = changed(self._acting, places, self._take_in(self._index, rows))
-            self._dirty.clear()
         return self._index
 
     def _take_in(self, index: Index, rows: Iterable[Row]) -> list[int]:
@@ -162,14 +193,41 @@ def _entries(rows: Iterable[Row], acting: list[int]) -> Iterator[IndexEntry]:
         yield seq, card or b""
 
 
+def _windows(text: str) -> list[str]:
+    return [text[start:end] for start, end in windows(text)]
+
+
+def _stacked(rows: list[tuple[int, NDArray[np.float32] | None]]) -> NDArray[np.float32] | None:
+    """The vectors of one text in the order of its windows; none if one of them is missing."""
+    import numpy as np  # noqa: PLC0415 - numpy loads only when there is something to embed
+
+    known = [vector for _, vector in sorted(rows, key=lambda row: row[0]) if vector is not None]
+    return np.stack(known) if len(known) == len(rows) else None
+
+
 def _described_row(row: Row) -> IndexEntry:
     return row.seq, described(memory_from(Sealed(row, verified=True))).to_bytes()
+
+
+def _is_outdated(row: Row) -> bool:
+    return row.card is not None and is_outdated(row.card)
 
 
 def described(memory: Memory) -> Card:
     """What the index knows of a memory's text."""
     day = memory.as_of.date()
-    return describe(memory.text, speaker=_speaker(memory), thread=memory.origin.session, day=day)
+    words = f"{_asked(memory)} {memory.gist.text}" if memory.gist is not None else _asked(memory)
+    return describe(words, speaker=_speaker(memory), thread=memory.origin.session, day=day)
+
+
+def _asked(memory: Candidate | Memory) -> str:
+    """A text after what it answers: a bare answer means little without that. A secret in it is not indexed."""
+    text = memory.text
+    if isinstance(memory, Memory) and memory.approval is not None and memory.approval.rules:
+        from truekeep.screens.credentials import redact  # noqa: PLC0415 - few memories hold a secret
+
+        text = redact(text)
+    return f"{memory.question} {text}" if memory.question else text
 
 
 def _speaker(memory: Candidate | Memory) -> str | None:

@@ -10,16 +10,26 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
-from truekeep.types import Decision, Verdict
+from truekeep.stores.chain import is_restating
+from truekeep.stores.codec import Shape
+from truekeep.stores.records import unreadable
+from truekeep.types import Candidate, Decision, Verdict
+
+if TYPE_CHECKING:
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger
 
 KIND = "request.done"
 _WINDOW = 50_000
 """How many events a name is remembered for at least."""
+
+
+_VERDICT = Shape(
+    Verdict, given=("findings",), names={"reason": "told", "memory_id": "memory", "item_id": "item"}, refuse=unreadable
+)
 
 
 class RequestDone(InvalidRequest):
@@ -33,7 +43,7 @@ class RequestDone(InvalidRequest):
         self.verdicts = tuple(verdicts)
 
 
-class Requests:
+class Idempotency:
     """The named requests of one keep, as its newest events tell of them."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -42,16 +52,36 @@ class Requests:
         self._read_to: int | None = None
         self._known: dict[str, list[dict[str, Any]]] = {}
 
+    def name(self, request: str, via: str, candidates: Sequence[Candidate], *, skips: bool) -> str:
+        """What a batch goes by here: whose it is and what it says count, so that nobody's name pre-empts another's.
+
+        It is keyed, so that the log does not give away what an erased batch said.
+        """
+        told = [
+            [
+                one.text,
+                one.kind,
+                one.topics,
+                one.entities,
+                one.metadata,
+                one.as_of,
+                one.expires_at,
+                one.origin.as_dict(),
+            ]
+            for one in candidates
+        ]
+        return self._ledger.digest("request", json.dumps([request, via, skips, told], sort_keys=True, default=str))
+
     def answered(self, name: str) -> list[Verdict] | None:
         """What was decided on the batch of that name, if there was one."""
         with self._ledger.reading(), self._lock:
             self._follow()
             found = self._known.get(name)
-        return None if found is None else [_verdict(one) for one in found]
+        return None if found is None else [_VERDICT.read(one) for one in found]
 
     def note(self, entry: Entry, name: str, verdicts: Sequence[Verdict]) -> None:
         """Write a batch's name and what was decided on it into the transaction that stores it."""
-        entry.event(KIND, name=name, verdicts=[_members(one) for one in verdicts])
+        entry.event(KIND, name=name, verdicts=[_VERDICT.write(one) for one in verdicts])
 
     @contextmanager
     def once(self, name: str) -> Iterator[None]:
@@ -64,7 +94,11 @@ class Requests:
     def _follow(self) -> None:
         newest = self._ledger.head.seq
         start = max(0, newest - _WINDOW) if self._read_to is None else self._read_to
-        for event in self._ledger.events(after=start) if newest > start else ():
+        fresh = self._ledger.events(after=start) if newest > start else []
+        if self._read_to is not None and any(is_restating(event) for event in fresh):
+            self._known.clear()
+            fresh = self._ledger.events(after=max(0, newest - _WINDOW))
+        for event in fresh:
             if event.kind == KIND:
                 body = json.loads(event.body)
                 self._known[body["name"]] = body["verdicts"]
@@ -76,7 +110,7 @@ class Requests:
 class _Mark:
     """A request's name on the transaction that carries it out."""
 
-    def __init__(self, requests: Requests, name: str) -> None:
+    def __init__(self, requests: Idempotency, name: str) -> None:
         self._requests = requests
         self._name = name
 
@@ -91,23 +125,3 @@ class _Mark:
         verdicts = [one for one in entry.told if isinstance(one, Verdict)]
         if not any(verdict.decision is Decision.REJECT for verdict in verdicts):
             self._requests.note(entry, self._name, verdicts)
-
-
-def _members(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "decision": verdict.decision.value,
-        "code": verdict.code,
-        "told": verdict.reason,
-        "memory": verdict.memory_id,
-        "item": verdict.item_id,
-    }
-
-
-def _verdict(members: dict[str, Any]) -> Verdict:
-    return Verdict(
-        Decision(members["decision"]),
-        members["code"],
-        members["told"],
-        memory_id=members["memory"],
-        item_id=members["item"],
-    )

@@ -8,38 +8,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from truekeep.followed import Followed
-from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
-from truekeep.types import Memory
+from truekeep.stores.table_view import Derived, TableView
+
+if TYPE_CHECKING:
+    from truekeep.stores.ledger import Ledger, Sealed
+    from truekeep.types import Memory
 
 SOURCES = ("principal", "channel", "session", "prompt")
 """What of an origin a revocation can name."""
 
 
-class Register:
+class OriginIndex:
     """The memories of one keep, without their texts."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._memories = Followed(ledger, "memories", _without_text)
-        self._counted: tuple[int, dict[str, list[tuple[str, int]]]] | None = None
-
-    @property
-    def revision(self) -> int:
-        """Another number after every change."""
-        return self._memories.revision
+        self.view = TableView(ledger, "memories", _without_text)
+        self._ranked = Derived(_ranked, self.view)
 
     def memories(self) -> Mapping[int, Memory]:
         """Every verified memory by its place, in the order in which they were stored."""
-        return self._memories.now()
+        return self.view.now()
 
     def sources(self, most: int) -> dict[str, list[tuple[str, int]]]:
         """By kind, the sources with the most memories, and how many each has."""
-        memories = self.memories()
-        if self._counted is None or self._counted[0] != self.revision:
-            self._counted = self.revision, _ranked(memories.values())
-        return {name: found[:most] for name, found in self._counted[1].items()}
+        return {name: found[:most] for name, found in self._ranked.now().items()}
 
 
 def _ranked(memories: Iterable[Memory]) -> dict[str, list[tuple[str, int]]]:

@@ -1,24 +1,130 @@
-"""The archive: earlier versions of memories, searched only when somebody asks how things stood at another time.
+"""Memory rows and their versions: how a memory is stored, replaced and removed, and what of it is kept.
 
-It is searched by keywords. What a person deleted is not in it: forgotten is forgotten, at any time.
+``MemoryRows`` writes; only the gate and removal use it. ``Versions`` holds what memories said earlier, and is searched
+by keywords when somebody asks how things stood at another time. What a person deleted is not found in it: forgotten is
+forgotten, at any time.
 """
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
 
-from truekeep.catalog import described
+from truekeep.claims.contradictions import Contradictions, tag
 from truekeep.errors import InvalidRequest, UnknownId
-from truekeep.memory_rows import CHANGED
+from truekeep.records.catalog import Catalog, described
 from truekeep.search import Index
-from truekeep.stores.audit import Touched
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.stores.records import memory_from
-from truekeep.types import Memory, utc_moment
+from truekeep.stores.records import memory_body, memory_from
+from truekeep.stores.table_view import TableChanges
+from truekeep.types import Memory, utc_moment, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.claims.lineage import Lineage
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
+
+CHANGED, DELETED, FELL, MERGED, FORGOTTEN = "changed", "deleted", "fell", "merged", "forgotten"
+"""Why a version is in the history and no longer a memory."""
+
+Vector = Any
+"""A vector as the embedder made it; it is only handed on."""
+
+
+class MemoryRows:
+    """Stores, replaces and removes the memories of one keep, inside the caller's transaction."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, contradictions: Contradictions, lineage: Lineage) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._contradictions = contradictions
+        self._lineage = lineage
+
+    def store(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        """Add a memory, and tell it and its rivals about each other."""
+        return self._put(entry, replace(memory, order=entry.number), vector, related)
+
+    def stand_in(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        """Add a memory that says again what others say; it keeps their place among what came before and after."""
+        return self._put(entry, memory, vector, related)
+
+    def _put(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        card = self._catalog.card(memory, vector)
+        stored = replace(memory, seq=entry.put("memories", memory.id, memory_body(memory), tag(memory), card=card))
+        self._contradictions.file(entry, stored, related)
+        if stored.origin.parents:
+            self._lineage.file(entry, stored)
+        return stored
+
+    def replace(
+        self, entry: Entry, target: Memory, memory: Memory, vector: Vector | None, related: Iterable[Memory]
+    ) -> Memory:
+        """Put new content in the place of a memory; the old version goes to history."""
+        sealed = self._ledger.get("memories", target.id)
+        if sealed is None:
+            raise UnknownId("The memory that was to be changed is gone.")
+        if memory_from(sealed).version != target.version:
+            raise InvalidRequest(
+                "The memory was changed by somebody else meanwhile.", code="memory_changed", hint="Read it again."
+            )
+        version = self._next_version(target)
+        newer = replace(memory, id=target.id, version=version, seq=target.seq, order=entry.number)
+        self._contradictions.withdraw(entry, target)
+        self._lineage.withdraw(entry, target)
+        card = self._catalog.card(newer, vector)
+        if sealed.verified:
+            keep_version(entry, target, CHANGED, newer.begins)
+            entry.replace("memories", sealed.row, memory_body(newer), tag(newer), card=card)
+        else:
+            # What somebody else wrote there is no version of it, and does not come back with a seal of ours.
+            seq = entry.set("memories", target.id, memory_body(newer), tag(newer), card=card)
+            newer = replace(newer, seq=seq)
+        self._contradictions.file(entry, newer, related)
+        if newer.origin.parents:
+            self._lineage.file(entry, newer)
+        return newer
+
+    def take_from_history(
+        self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]
+    ) -> Memory:
+        """Put a version from history back just as it was; it is no longer history then."""
+        sealed = self._ledger.get("history", f"{memory.id}.{memory.version}")
+        if sealed is not None:
+            entry.remove("history", sealed.row)
+        return self._put(entry, memory, vector, related)
+
+    def bring_back(self, entry: Entry, memory: Memory, vector: Vector | None, related: Iterable[Memory]) -> Memory:
+        """Make a version that was kept the newest again: in its old place, or anew if the memory is gone."""
+        sealed = self._ledger.get("memories", memory.id)
+        if sealed is not None:
+            return self.replace(entry, memory_from(sealed), memory, vector, related)
+        return self.store(entry, replace(memory, version=self._next_version(memory)), vector, related)
+
+    def _next_version(self, memory: Memory) -> int:
+        """The number after the last one; a rewind may have put later versions than this one into history."""
+        kept = (sealed for sealed in self._ledger.tagged("history", memory.id, limit=-1) if sealed.verified)
+        return 1 + max([memory.version, *(memory_from(sealed).version for sealed in kept)])
+
+    def remove(self, entry: Entry, sealed: Sealed, why: str, now: datetime, *, into: str | None = None) -> None:
+        """Take a memory out of the keep. What was ours goes to history; ``into`` is what it became part of."""
+        memory = memory_from(sealed)
+        if sealed.verified:
+            self._contradictions.withdraw(entry, memory)
+            self._lineage.withdraw(entry, memory)
+            keep_version(entry, memory, why, now, into=into)
+        entry.remove("memories", sealed.row)
+
+
+def keep_version(entry: Entry, memory: Memory, why: str, until: datetime, *, into: str | None = None) -> None:
+    """Keep the version that is about to go, with the end of its time, so that it can be brought back."""
+    body = memory_body(memory) | {"retired": why, "until": utc_text(until), "seq": memory.seq}
+    if (mac := entry.known("memories", memory.seq)) is not None:
+        body["mac"] = mac.hex()  # by which a rewind finds the version that stood there
+    if into is not None:
+        body["into"] = into
+    entry.put("history", f"{memory.id}.{memory.version}", body, tag=memory.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +138,17 @@ class Version:
     """What it became part of, if it was merged."""
 
 
-class Archive:
+class Versions:
     """The earlier versions of one keep's memories."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lock = threading.RLock()
-        self._index: Index | None = None
-        self._dirty: set[int] = set()
-        ledger.watch(self._note)
+        self._changes = TableChanges(ledger, "history")
+        self._index = Index()
 
     def search(self, question: str, *, today: date) -> Callable[[int], list[tuple[float, Version]]]:
         """Understand a question once; the answer gives the best k versions with their scores."""
-        with self._ledger.reading(), self._lock:
-            index = self._current()
+        index = self._current()
         query = index.understand(question, today=today)
 
         def best(k: int) -> list[tuple[float, Version]]:
@@ -60,6 +163,8 @@ class Archive:
         """The versions that are kept of one memory, oldest first, whatever became of it."""
         rows = self._ledger.tagged("history", memory_id, limit=-1)
         found = [version for sealed in rows if (version := version_in(sealed))]
+        if any(version.why == FORGOTTEN for version in found):
+            return []  # sealed until the owner changes their mind, with all that it said before
         return sorted(found, key=lambda version: version.memory.version)
 
     def version(self, memory_id: str, number: int | None = None) -> Memory:
@@ -84,20 +189,14 @@ class Archive:
         """Whether the memory is still there; of one that was forgotten no version comes back."""
         return self._ledger.get("memories", memory_id) is not None
 
-    def _note(self, changed: Sequence[Touched]) -> None:
-        if self._index is not None:
-            with self._lock:
-                self._dirty |= {seq for table, seq, _ in changed if table == "history"}
-
     def _current(self) -> Index:
-        if self._index is None:
-            self._index = Index()
-            self._take_in(self._index, self._ledger.all("history"))
-        elif self._dirty:
-            places, self._dirty = sorted(self._dirty), set()
-            rows = self._ledger.at("history", places)
-            self._index.remove(set(places) - rows.keys())
-            self._take_in(self._index, rows.values())
+        with self._changes.taken() as changed:
+            if changed is None:
+                self._take_in(self._index, self._ledger.all("history"))
+            elif changed.places:
+                rows = self._ledger.at("history", sorted(changed.places))
+                self._index.remove(changed.gone | (changed.places - rows.keys()))
+                self._take_in(self._index, rows.values())
         return self._index
 
     def _take_in(self, index: Index, rows: Iterable[Sealed]) -> None:

@@ -11,30 +11,33 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep import fence
-from truekeep.ancestry import Ancestry, Chain
-from truekeep.burial import Burial
-from truekeep.candidate import checked_moment, checked_text
-from truekeep.custody import Custody
+from truekeep.claims.lineage import Ancestry, Chain
+from truekeep.config import REASON_CAP
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
-from truekeep.gate import Gate
-from truekeep.origin import person_name
-from truekeep.reading import Reader, Shown
+from truekeep.quarantine.queue import Facets, QueueFilter, QueueGroup, QueueView
+from truekeep.read.reader import RecordReader, Shown
 from truekeep.screens.credentials import redact
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import item_body, item_from, memory_from
+from truekeep.trust import fence
+from truekeep.trust.candidate import checked_flag, checked_moment, checked_reason, checked_text
+from truekeep.trust.origin import person_name
 from truekeep.types import Approval, Decision, Effects, Item, Verdict, utc_text
-from truekeep.waiting import Facets, Group, Waiting, Wanted
+from truekeep.write.secrets import SECRET_APART
+
+if TYPE_CHECKING:
+    from truekeep.quarantine.removal import Removal
+    from truekeep.quarantine.tombstones import Burial
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
+    from truekeep.write.gate import Gate
 
 UNDO_WINDOW = timedelta(minutes=10)
 """How long a decision can be taken back."""
 EDITABLE = frozenset({"memory", "change", "derived", "revoked"})
 """The kinds of item that hold a text of their own, which a reviewer may change before letting it in."""
 STATES = ("open", "approved", "rejected", "expired", "lifted")
-_REASON_CAP = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +57,20 @@ class Review:
         self,
         ledger: Ledger,
         gate: Gate,
-        custody: Custody,
+        removal: Removal,
         burial: Burial,
-        reader: Reader,
+        reader: RecordReader,
         clock: Callable[[], datetime],
         text_cap: int,
     ) -> None:
         self._ledger = ledger
         self._gate = gate
-        self._custody = custody
+        self._removal = removal
         self._burial = burial
         self._reader = reader
         self._clock = clock
         self._text_cap = text_cap
-        self._waiting = Waiting(ledger, clock)
+        self._waiting = QueueView(ledger, clock)
         self._ancestry = Ancestry(ledger)
 
     def list(self, state: str | None = "open") -> list[Item]:
@@ -78,11 +81,11 @@ class Review:
         current = [self._current(item) for item in items if item]
         return [item for item in current if state is None or item.state == state]
 
-    def count(self, wanted: Wanted | None = None) -> int:
+    def count(self, wanted: QueueFilter | None = None) -> int:
         """How many open items there are, or how many of those that are looked for."""
         return len(self._waiting.cards(wanted))
 
-    def groups(self, wanted: Wanted | None = None) -> builtins.list[Group]:
+    def groups(self, wanted: QueueFilter | None = None) -> builtins.list[QueueGroup]:
         """Open items grouped by claim and source, those first that have waited longest."""
         return self._waiting.groups(wanted)
 
@@ -127,11 +130,11 @@ class Review:
         """
         approval = Approval(
             by=person_name(by),
-            reason=checked_text(reason, _REASON_CAP),
+            reason=checked_reason(reason),
             at=self._clock(),
             until=checked_moment("until", until),
-            inform_only=_checked_flag(inform_only),
-            purpose=checked_text(purpose, _REASON_CAP) if purpose is not None else None,
+            inform_only=checked_flag("inform_only", inform_only),
+            purpose=checked_text(purpose, REASON_CAP) if purpose is not None else None,
         )
         amended = self._amended(item_id, text) if text is not None else None
         if amended is not None and not amended[1].accepted:
@@ -179,14 +182,16 @@ class Review:
         it out of the keep.
         """
         person_name(by)
-        checked_text(reason, _REASON_CAP)
+        checked_reason(reason)
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
             effects = Effects()
             took = self._delete(entry, item.memory.id, by) if item.kind in ("doubt", "contest") else None
-            if item.kind != "deletion":
+            if item.kind != "deletion" and item.code != SECRET_APART:
                 effects = self._burial.bury(entry, item.memory, by=by, reason=reason)
             settled = replace(item, state="rejected", decided_by=by, decided_reason=reason)
+            if item.code == SECRET_APART:  # a secret that is not to be kept is not kept here, either
+                settled = replace(settled, memory=replace(item.memory, text=text_of(item)))
             self._settle(entry, sealed, settled, replace(effects, took=took))
             entry.event("review.rejected", item=item.id, by=by, reason=reason)
 
@@ -219,12 +224,12 @@ class Review:
         Only whoever decided may, for ten minutes, and not once something else has changed what the decision made.
         """
         person_name(by)
-        checked_text(reason, _REASON_CAP)
+        checked_reason(reason)
         with self._ledger.writing() as entry:
             sealed, item = self._find(item_id)
             effects = self._undoable(item, by)
             made = self._ledger.get("memories", effects.made[0]) if effects.made else None
-            self._custody.exchange(entry, [made] if made else [], [effects.took] if effects.took else [], item.id)
+            self._removal.exchange(entry, [made] if made else [], [effects.took] if effects.took else [], item.id)
             self._burial.take_back(entry, effects, by=by, reason=reason)
             again = replace(item, state="open", decided_by=None, decided_reason=None, decided_at=None, effects=None)
             entry.replace("queue", sealed.row, item_body(again), effects.tag)
@@ -257,7 +262,7 @@ class Review:
         What was derived from it, fell with it and still waits goes back to what it was.
         """
         person_name(by)
-        checked_text(reason, _REASON_CAP)
+        checked_reason(reason)
         with self._ledger.writing() as entry:
             return self._burial.unbury(entry, text, by=by, reason=reason)
 
@@ -286,14 +291,8 @@ class Review:
         sealed = self._ledger.get("memories", memory_id)
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
-        self._custody.delete(entry, sealed, by=by)
+        self._removal.delete(entry, sealed, by=by)
         return (memory_id, memory_from(sealed).version) if sealed.verified else None
-
-
-def _checked_flag(inform_only: bool) -> bool:
-    if not isinstance(inform_only, bool):
-        raise InvalidRequest("Whether an approval is to inform only is true or false.", code="invalid_inform_only")
-    return inform_only
 
 
 def text_of(item: Item) -> str:

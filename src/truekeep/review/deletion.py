@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from truekeep.archive import Archive
-from truekeep.burial import Burial
-from truekeep.channels import Channels
-from truekeep.custody import Custody
+from typing import TYPE_CHECKING
+
 from truekeep.errors import NotAllowed
-from truekeep.gate import Gate
-from truekeep.influence import Reader as ForWhom
-from truekeep.influence import may_retire
-from truekeep.origin import own_principal, require, standing_of
-from truekeep.reading import Reader
-from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
+from truekeep.trust.influence import Reader, may_retire
+from truekeep.trust.origin import own_principal, require, standing_of
 from truekeep.types import Candidate, Channel, Decision, Memory, Origin, Verdict
 
+if TYPE_CHECKING:
+    from truekeep.quarantine.removal import Removal
+    from truekeep.quarantine.tombstones import Burial
+    from truekeep.read.reader import RecordReader
+    from truekeep.records.rows import Versions
+    from truekeep.sessions.channels import Channels
+    from truekeep.stores.ledger import Ledger
+    from truekeep.write.gate import Gate
 
-class Forgetting:
+
+class Deletion:
     """Deletes and restores the memories of one keep."""
 
     def __init__(
         self,
         ledger: Ledger,
         channels: Channels,
-        reader: Reader,
-        archive: Archive,
+        reader: RecordReader,
+        versions: Versions,
         gate: Gate,
-        custody: Custody,
+        removal: Removal,
         burial: Burial,
     ) -> None:
         self._ledger = ledger
         self._channels = channels
         self._reader = reader
-        self._archive = archive
+        self._versions = versions
         self._gate = gate
-        self._custody = custody
+        self._removal = removal
         self._burial = burial
 
     def delete(self, memory_id: str, *, via: str, reason: str) -> Verdict:
@@ -50,7 +53,7 @@ class Forgetting:
                 memory_id
             )  # another process may have changed or removed it since the look above
             memory = memory_from(sealed)
-            self._custody.delete(entry, sealed, by=channel.name)
+            self._removal.delete(entry, sealed, by=channel.name)
             if memory.verified and not is_shared:  # no member forgets a claim for the others
                 self._burial.bury(entry, memory, by=channel.name, reason=reason or "forgotten")
             verdict = Verdict(Decision.ACCEPT, "deleted", "Deleted.", memory_id=memory.id)
@@ -66,8 +69,8 @@ class Forgetting:
         """Make a version that is kept the newest word again, if the channel may delete."""
         channel = self._channels.get(via)
         require(channel, "delete")
-        chosen = self._archive.version(memory_id, version)
-        whom = ForWhom(own_principal(channel), self._channels.is_shared())
+        chosen = self._versions.version(memory_id, version)
+        whom = Reader(own_principal(channel), self._channels.is_shared())
         if not may_retire(chosen, whom):
             raise NotAllowed("In a shared keep members bring back only their own words.")
         return self._gate.readmit(chosen, by=channel.name)

@@ -1,29 +1,78 @@
-"""Importing: the lines of a file as entries for the gate. Nothing in a file sets a standing.
+"""Many memories at once: the lines of a file, and batch after batch through the gate.
 
-Three kinds of files: plain text or JSON objects line by line; an export that another keep signed; what was salvaged
-from a keep. Only of a signed export whose signer the operator named can the operator say over which channel memories of
-a standing come in; everything else comes over one channel.
+Nothing in a file sets a standing. Three kinds of files: plain text or JSON objects line by line; an export that another
+keep signed; what was salvaged from a keep. Only of a signed export whose signer the operator named can the operator say
+over which channel memories of a standing come in; everything else comes over one channel. While one batch is stored,
+the next one is embedded.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truekeep.errors import InvalidRequest
-from truekeep.export import is_export, read_export
-from truekeep.types import utc_moment
+from truekeep.read.export import is_export, read_export
+from truekeep.types import Candidate, Verdict, utc_moment
+
+if TYPE_CHECKING:
+    from truekeep.records.catalog import Catalog
+    from truekeep.write.gate import Gate
+    from truekeep.write.judge import Vectors
 
 _FIELDS = frozenset({"text", "principal", "session", "kind", "topics", "entities", "metadata"})
 _CARRIED = ("kind", "topics", "entities", "metadata")
 _LONGEST_LINE = 100_000
+"""A memory with all its fields is far below; nothing longer is parsed."""
+
+
+class Portion(NamedTuple):
+    """Candidates that are stored in one transaction, and the mark that is audited with them."""
+
+    candidates: Sequence[Candidate]
+    mark: str | None
+
+
+def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator[list[Verdict], None, None]:
+    """The verdicts of each portion in turn; what is rejected is left out and the rest is stored.
+
+    A portion that cannot be read ends the load with its error, after those before it were stored.
+    """
+    waiting: tuple[Portion, Future[Vectors]] | None = None
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="truekeep-load")
+    remaining, failure = iter(portions), None
+    try:
+        while True:
+            try:
+                portion = next(remaining, None)
+            except Exception as error:
+                portion, failure = None, error
+            ahead = (portion, pool.submit(_embedded, catalog, portion.candidates)) if portion else None
+            if waiting is not None:
+                yield _admitted(gate, *waiting)
+            waiting = ahead
+            if waiting is None:
+                break
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if failure is not None:
+        raise failure
+
+
+def _embedded(catalog: Catalog, candidates: Sequence[Candidate]) -> Vectors:
+    return list(catalog.vectors(candidates))
+
+
+def _admitted(gate: Gate, portion: Portion, vectors: Future[Vectors]) -> list[Verdict]:
+    return gate.admit_all(portion.candidates, skip_rejected=True, mark=portion.mark, vectors=vectors.result())
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ImportLine:
     """One line of a file: the channel it comes over and what is offered to the gate, if anything is."""
 
     via: str
@@ -39,7 +88,7 @@ class Rules:
     mapping: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_lines(text: str, rules: Rules) -> list[Line]:
+def read_lines(text: str, rules: Rules) -> list[ImportLine]:
     """Every line of a file, in order."""
     lines = text.splitlines(keepends=True)
     if lines and is_export(lines[0]):
@@ -50,10 +99,10 @@ def read_lines(text: str, rules: Rules) -> list[Line]:
             code="not_an_export",
             hint="Make one with 'truekeep export'.",
         )
-    return [Line(rules.via, _entry(line.rstrip("\n"), number)) for number, line in enumerate(lines, 1)]
+    return [ImportLine(rules.via, _entry(line.rstrip("\n"), number)) for number, line in enumerate(lines, 1)]
 
 
-def portions(lines: Sequence[Line], start: int, size: int) -> Iterator[tuple[int, str, list[Mapping[str, Any]]]]:
+def portions(lines: Sequence[ImportLine], start: int, size: int) -> Iterator[tuple[int, str, list[Mapping[str, Any]]]]:
     """Batches of one channel each, from a line on: where the batch ends, its channel and its entries."""
     at = start
     while at < len(lines):
@@ -64,7 +113,7 @@ def portions(lines: Sequence[Line], start: int, size: int) -> Iterator[tuple[int
         at = end
 
 
-def _of_export(lines: Sequence[str], rules: Rules) -> list[Line]:
+def _of_export(lines: Sequence[str], rules: Rules) -> list[ImportLine]:
     if rules.mapping and rules.signer is None:
         raise InvalidRequest(
             "Standings are mapped only for a signer that you name.",
@@ -75,15 +124,15 @@ def _of_export(lines: Sequence[str], rules: Rules) -> list[Line]:
     return [_mapped(memory, rules) for memory in found.memories]
 
 
-def _mapped(memory: Mapping[str, Any], rules: Rules) -> Line:
+def _mapped(memory: Mapping[str, Any], rules: Rules) -> ImportLine:
     channel = rules.mapping.get(str(memory.get("standing")))
     text = memory.get("content")
     if memory.get("blocked") or not isinstance(text, str):
-        return Line(channel or rules.via, None)
+        return ImportLine(channel or rules.via, None)
     entry: dict[str, Any] = {"text": text, **{name: memory[name] for name in _CARRIED if memory.get(name)}}
     if channel is None:
-        return Line(rules.via, entry)
-    return Line(channel, entry | {"as_of": _moment(memory.get("as_of"))})
+        return ImportLine(rules.via, entry)
+    return ImportLine(channel, entry | {"as_of": _moment(memory.get("as_of"))})
 
 
 def _entry(line: str, number: int) -> dict[str, Any] | None:

@@ -9,22 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from truekeep.burial import Burial
-from truekeep.catalog import Catalog
+from truekeep.claims.contradictions import ClaimKeys, claim_in
 from truekeep.errors import UnknownId
-from truekeep.holding import Holding, open_tag
-from truekeep.judging import Judge, Judged, Vectors
-from truekeep.memory_rows import MemoryRows
-from truekeep.origin import AGENT
-from truekeep.policy import Ruling
-from truekeep.proofs import Proofs
-from truekeep.requests import Requests
-from truekeep.settlement import Settlement
-from truekeep.statements import Statements, claim_in
+from truekeep.quarantine.queue import Queue, open_tag
+from truekeep.records.idempotency import Idempotency
+from truekeep.records.repeats import Repeats, Words, said_as
 from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
-from truekeep.stores.records import memory_from, new_id
+from truekeep.stores.records import item_from, memory_from, new_id
+from truekeep.trust.origin import AGENT
+from truekeep.trust.policy import Ruling
 from truekeep.types import (
     Approval,
     Candidate,
@@ -35,6 +30,16 @@ from truekeep.types import (
     Standing,
     Verdict,
 )
+from truekeep.write.judge import Judge, Judged, Vectors
+from truekeep.write.secrets import ASKED, without_secret
+
+if TYPE_CHECKING:
+    from truekeep.claims.evidence import Evidence
+    from truekeep.claims.may_act_now import Transitions
+    from truekeep.quarantine.tombstones import Burial
+    from truekeep.records.catalog import Catalog
+    from truekeep.records.rows import MemoryRows
+    from truekeep.stores.ledger import Ledger
 
 Also = Callable[[Entry, Sequence[Verdict]], None]
 """What a caller writes in the same transaction."""
@@ -55,10 +60,10 @@ class Gate:
         ledger: Ledger,
         catalog: Catalog,
         rows: MemoryRows,
-        statements: Statements,
-        proofs: Proofs,
-        settlement: Settlement,
-        holding: Holding,
+        claim_keys: ClaimKeys,
+        evidence: Evidence,
+        transitions: Transitions,
+        queue: Queue,
         burial: Burial,
         judge: Judge,
         clock: Callable[[], datetime],
@@ -66,17 +71,21 @@ class Gate:
         self._ledger = ledger
         self._catalog = catalog
         self._rows = rows
-        self._statements = statements
-        self._proofs = proofs
-        self._settlement = settlement
-        self._holding = holding
+        self._claim_keys = claim_keys
+        self._evidence = evidence
+        self._transitions = transitions
+        self._queue = queue
         self._burial = burial
         self._judge = judge
         self._clock = clock
-        self.requests = Requests(ledger)
+        self.requests = Idempotency(ledger)
+        self._repeats = Repeats(ledger)
 
     def admit(self, candidate: Candidate) -> Verdict:
-        """Decide on one candidate and do what was decided."""
+        """Decide on one candidate and do what was decided. A passage that is remembered already stays as it is."""
+        known = self._repeats.of(candidate) if candidate.origin.message is not None else None
+        if known is not None:
+            return Verdict(Decision.ACCEPT, "known", "You said so, and it is remembered.", memory_id=known.id)
         return self.admit_all([candidate])[0]
 
     def admit_all(
@@ -114,6 +123,81 @@ class Gate:
                 also(entry, verdicts)
         return verdicts
 
+    def learn(self, said: Sequence[Candidate], again: Sequence[Candidate], also: Also) -> list[Verdict]:
+        """Remember what was said and read in a session, in one transaction with what ``also`` writes.
+
+        What the owner said before is refreshed instead of kept twice, and what the screens would refuse of the owner's
+        words is held: nothing the owner said is lost without a way back. ``again`` were learned before, and only bring
+        a gist along.
+        """
+        judged = [_held_if_owners(one) for one in self._judge.all(said)]
+        secret = [without_secret(one) for one in judged]
+        plain = [self._judge.one(one) if one is not None else None for one in secret]
+        # Looked up before the transaction: a view of a table that is being written is read anew at every look.
+        told = (*said, *again, *(one for one in secret if one is not None))
+        owners = [one for one in told if one.standing is Standing.OWNER]
+        known = {said_as(one): memory for one in owners if (memory := self._repeats.of(one)) is not None}
+        with self._ledger.writing() as entry:
+            verdicts = [self._learned(entry, one, known, bare) for one, bare in zip(judged, plain, strict=True)]
+            for candidate in again:
+                self._add_gist(entry, candidate, known)
+            also(entry, verdicts)
+        return verdicts
+
+    def _learned(
+        self, entry: Entry, judged: Judged, known: dict[Words, Memory], plain: Judged | None = None
+    ) -> Verdict:
+        candidate, decision = judged.candidate, judged.ruling.decision
+        if decision is Decision.REJECT:
+            return self._refuse(entry, judged)
+        before = known.get(said_as(candidate)) if candidate.standing is Standing.OWNER else None
+        if before is not None and (decision is Decision.ACCEPT or before.approval is not None):
+            return self._said_again(entry, judged, before, known)
+        if plain is not None and plain.ruling.decision is Decision.ACCEPT:
+            return self._kept_apart(entry, judged, self._learned(entry, plain, known))
+        verdict = self._carry_out(entry, judged)
+        sealed = self._ledger.get("memories", verdict.memory_id or "")
+        if candidate.standing is Standing.OWNER and sealed is not None:
+            known[said_as(candidate)] = memory_from(sealed)
+        return verdict
+
+    def _said_again(self, entry: Entry, judged: Judged, before: Memory, known: dict[Words, Memory]) -> Verdict:
+        candidate = judged.candidate
+        as_of = max(before.as_of, candidate.as_of or self._clock())
+        is_new = before.origin.message != candidate.origin.message
+        again = replace(self._with_gist(before, candidate), as_of=as_of, said=before.said + is_new)
+        again = replace(again, expires_at=candidate.expires_at or again.expires_at)
+        known[said_as(candidate)] = self._annotated(entry, before, again, judged.vector)
+        entry.event("memory.repeated", memory=before.id, version=again.version, session=candidate.origin.session)
+        return Verdict(Decision.ACCEPT, "said_again", "You said so before.", judged.findings, before.id)
+
+    def _kept_apart(self, entry: Entry, judged: Judged, verdict: Verdict) -> Verdict:
+        """Ask once whether to keep a secret; the words around it are remembered already."""
+        sealed = self._ledger.get("memories", verdict.memory_id or "")
+        items = (item_from(one) for one in self._ledger.all("queue"))
+        asked = (item.memory.text for item in items if item is not None)
+        if sealed is None or judged.candidate.text in asked:
+            return verdict
+        held = self._hold(entry, replace(judged, ruling=ASKED), target=memory_from(sealed))
+        return replace(verdict, item_id=held.item_id)
+
+    def _add_gist(self, entry: Entry, candidate: Candidate, known: dict[Words, Memory]) -> None:
+        before = known.get(said_as(candidate))
+        better = self._with_gist(before, candidate) if before is not None else None
+        if before is not None and better is not None and better.gist != before.gist:
+            ((_, vector),) = self._catalog.vectors([better])
+            known[said_as(candidate)] = self._annotated(entry, before, better, vector)
+            entry.event("memory.read_again", memory=before.id, session=candidate.origin.session)
+
+    def _with_gist(self, memory: Memory, candidate: Candidate) -> Memory:
+        if candidate.gist is None or not self._judge.is_harmless(candidate.gist.text):
+            return memory
+        return replace(memory, gist=candidate.gist)
+
+    def _annotated(self, entry: Entry, before: Memory, memory: Memory, vector: Any) -> Memory:
+        with self._transitions.watching(entry, [before, memory]) as related:
+            return self._rows.replace(entry, before, memory, vector, related)
+
     def weigh(self, candidate: Candidate) -> Verdict:
         """What would be decided on a candidate. Nothing is stored, queued or audited."""
         judged = self._judge.unembedded(candidate)
@@ -137,20 +221,18 @@ class Gate:
         if judged.ruling.decision is Decision.REJECT:
             return self._refuse(entry, judged)
         if candidate.standing < rank:
-            return self._queue(entry, replace(judged, ruling=_OUTRANKED), target=target)
-        people = candidate.standing is Standing.OWNER and not self._proofs.is_shared()
+            return self._hold(entry, replace(judged, ruling=_OUTRANKED), target=target)
+        people = candidate.standing is Standing.OWNER and not self._evidence.is_shared()
         if not people and not self._may_change(target, candidate):
-            return self._queue(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
+            return self._hold(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
         if judged.ruling.decision is Decision.QUARANTINE:
-            return self._queue(entry, judged, target=target)
+            return self._hold(entry, judged, target=target)
         return self._change(entry, target, judged)
 
     def _may_change(self, target: Memory, candidate: Candidate) -> bool:
         ours, theirs = target.origin, candidate.origin
-        if (ours.channel, ours.principal) != (theirs.channel, theirs.principal):
-            return False
-        # The agent never retires what acts, not even what it wrote itself.
-        return ours.channel != AGENT or not self._settlement.acts(target).may_act
+        # The agent changes nothing by itself, not even its own notes.
+        return theirs.channel != AGENT and (ours.channel, ours.principal) == (theirs.channel, theirs.principal)
 
     def readmit(self, version: Memory, *, by: str) -> Verdict:
         """Make a version that was kept the newest again, if today's screens pass it. It stands as it stood."""
@@ -162,11 +244,11 @@ class Gate:
                 entry.told.append(verdict)
             return verdict
         now = self._clock()
-        again = self._statements.bound(replace(version, created_at=now, as_of=now, valid_from=None, seq=0))
+        again = self._claim_keys.bound(replace(version, created_at=now, as_of=now, valid_from=None, seq=0))
         ((_, vector),) = self._catalog.vectors([again])
         with self._ledger.writing() as entry:
             self._burial.unbury(entry, version.text, by=by, reason="brought back")
-            with self._settlement.watching(entry, [version, again]) as related:
+            with self._transitions.watching(entry, [version, again]) as related:
                 memory = self._rows.bring_back(entry, again, vector, related)
                 entry.event("memory.restored", memory=memory.id, version=memory.version, by=by)
             verdict = Verdict(Decision.ACCEPT, "restored", "Brought back.", judged.findings, memory.id)
@@ -176,7 +258,7 @@ class Gate:
     def propose_deletion(self, target: Memory, candidate: Candidate) -> Verdict:
         """Queue a wish to delete a memory; the memory stays until a person decides."""
         with self._ledger.writing() as entry:
-            verdict = self._queue(entry, Judged(candidate, _DELETION), target=target, kind="deletion")
+            verdict = self._hold(entry, Judged(candidate, _DELETION), target=target, kind="deletion")
             entry.told.append(verdict)
         return verdict
 
@@ -215,10 +297,10 @@ class Gate:
             item = replace(item, memory=memory_from(target))
         own_id = item.memory.id if item.kind == "derived" else new_id("mem")
         approved = replace(item.memory, id=own_id, approval=approval, screened="", created_at=approval.at)
-        cleared = self._proofs.note(entry, approved.text, Standing.OWNER, reviewed=True)
+        cleared = self._evidence.note(entry, approved.text, Standing.OWNER, reviewed=True)
         ((_, vector),) = self._catalog.vectors([approved])
         watched = [approved, memory_from(target)] if target else [approved]
-        with self._settlement.watching(entry, watched) as related:
+        with self._transitions.watching(entry, watched) as related:
             if target is not None:
                 stored = self._rows.replace(entry, memory_from(target), approved, vector, related)
             else:
@@ -231,11 +313,11 @@ class Gate:
     def _carry_out(self, entry: Entry, judged: Judged) -> Verdict:
         ruling = judged.ruling
         if ruling.decision is Decision.QUARANTINE:
-            return self._queue(entry, judged)
+            return self._hold(entry, judged)
         memory = self._judge.memory(judged)
-        with self._settlement.watching(entry, [memory]) as related:
+        with self._transitions.watching(entry, [memory]) as related:
             memory = self._rows.store(entry, memory, judged.vector, related)
-            self._proofs.note(entry, memory.text, memory.standing)
+            self._evidence.note(entry, memory.text, memory.standing)
             _note(entry, "memory.stored", memory, judged)
         if related:
             self._contest(entry, memory)
@@ -243,10 +325,10 @@ class Gate:
 
     def _contest(self, entry: Entry, memory: Memory) -> None:
         """Ask a person about a memory that contradicts one that acts, and cannot take its place."""
-        for elder in self._settlement.acts(memory).place.contests:
+        for elder in self._transitions.acts(memory).place.contests:
             sealed = self._ledger.get("memories", elder)
-            if sealed is not None and self._settlement.acts(memory_from(sealed)).may_act:
-                self._holding.contest(entry, memory, elder, claim_in(memory).key)
+            if sealed is not None and self._transitions.acts(memory_from(sealed)).may_act:
+                self._queue.contest(entry, memory, elder, claim_in(memory).key)
 
     def _refuse(self, entry: Entry, judged: Judged) -> Verdict:
         ruling, candidate = judged.ruling, judged.candidate
@@ -254,7 +336,7 @@ class Gate:
             reason = "Nothing of the batch was stored, because another entry in it was rejected."
             return Verdict(Decision.REJECT, "batch_refused", reason, judged.findings)
         if candidate.standing is Standing.HEARSAY:
-            self._proofs.note(entry, candidate.text, candidate.standing)
+            self._evidence.note(entry, candidate.text, candidate.standing)
         entry.event(
             "memory.rejected",
             text=self._ledger.digest("text", candidate.text),
@@ -266,14 +348,14 @@ class Gate:
         )
         return Verdict(ruling.decision, ruling.code, ruling.reason, judged.findings)
 
-    def _queue(self, entry: Entry, judged: Judged, *, target: Memory | None = None, kind: str | None = None) -> Verdict:
+    def _hold(self, entry: Entry, judged: Judged, *, target: Memory | None = None, kind: str | None = None) -> Verdict:
         origin, ruling = judged.candidate.origin, judged.ruling
         tag = open_tag(origin.channel, origin.principal)
-        if not self._holding.has_room(entry, tag):
+        if not self._queue.has_room(entry, tag):
             return self._refuse(entry, replace(judged, ruling=_QUEUE_FULL))
         memory = self._judge.memory(judged)
-        self._proofs.note(entry, memory.text, memory.standing)
-        item = self._holding.put(
+        self._evidence.note(entry, memory.text, memory.standing)
+        item = self._queue.put(
             entry,
             memory,
             ruling,
@@ -281,18 +363,27 @@ class Gate:
             tag=tag,
             findings=judged.findings,
             target=target.id if target else None,
-            contests=self._settlement.contested(memory) if kind is None else (),
+            contests=self._transitions.contested(memory) if kind is None else (),
         )
         return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
 
     def _change(self, entry: Entry, target: Memory, judged: Judged) -> Verdict:
         memory = self._judge.memory(judged)
-        with self._settlement.watching(entry, [target, memory]) as related:
+        with self._transitions.watching(entry, [target, memory]) as related:
             memory = self._rows.replace(entry, target, memory, judged.vector, related)
-            self._proofs.note(entry, memory.text, memory.standing)
+            self._evidence.note(entry, memory.text, memory.standing)
             _note(entry, "memory.changed", memory, judged)
         self._contest(entry, memory)
         return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
+
+
+def _held_if_owners(judged: Judged) -> Judged:
+    """What the owner said and the screens would refuse waits for the owner instead."""
+    if judged.ruling.decision is not Decision.REJECT or judged.candidate.standing is not Standing.OWNER:
+        return judged
+    why = f"Held for you to look at. {judged.ruling.reason}"
+    code = judged.ruling.code.replace("_rejected", "_held")
+    return replace(judged, ruling=replace(judged.ruling, decision=Decision.QUARANTINE, code=code, reason=why))
 
 
 def _note(entry: Entry, kind: str, memory: Memory, judged: Judged) -> None:

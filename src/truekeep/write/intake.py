@@ -5,27 +5,31 @@ What a session is reported to have taken in is bound in the same way.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from truekeep.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
-from truekeep.channels import Channels
-from truekeep.config import Settings
 from truekeep.errors import InvalidRequest
-from truekeep.origin import AGENT, own_principal, relays, require, session_name, standing_of
-from truekeep.principal import principal_of
-from truekeep.sessions import Sessions
-from truekeep.types import Candidate, Channel, Memory, Origin, Standing
+from truekeep.sessions.passages import around, passage_of, passages
+from truekeep.trust.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
+from truekeep.trust.origin import AGENT, own_principal, relays, require, session_name, standing_of
+from truekeep.trust.principal import principal_of
+from truekeep.types import Candidate, Channel, Gist, Memory, Origin, Standing
+
+if TYPE_CHECKING:
+    from truekeep.config import Settings
+    from truekeep.sessions.channels import Channels
+    from truekeep.sessions.sessions import Sessions
+    from truekeep.trust.flow.tools import Tool
 
 
-class Fields(TypedDict, total=False):
-    """What may be passed beside a text. None of it grants anything."""
+class BoundFields(TypedDict, total=False):
+    """What may be passed beside a text over a handle. None of it grants anything."""
 
     principal: str | None
     """Who is behind the channel: a URL, a domain or a name."""
-    session: str | None
     kind: str
     """``semantic`` or ``episodic``."""
     topics: Iterable[str]
@@ -38,6 +42,12 @@ class Fields(TypedDict, total=False):
     """The words it was drawn from."""
     parents: Iterable[str]
     """Memories it was derived from; it stands no higher than the lowest of them."""
+
+
+class Fields(BoundFields, total=False):
+    """What may be passed beside a text. None of it grants anything."""
+
+    session: str | None
 
 
 class Intake:
@@ -55,7 +65,7 @@ class Intake:
         """Check everything that was passed, and bind it to its channel."""
         settings, channel = self._settings, self._channels.get(via)
         require(channel, "write")
-        if unknown := set(fields) - Fields.__annotations__.keys():
+        if unknown := set(fields) - set(_NAMES):
             raise InvalidRequest(f"{len(unknown)} unknown fields were passed.", hint=f"Fields: {', '.join(_NAMES)}.")
         kind = fields.get("kind", "semantic")
         if kind not in KINDS:
@@ -73,10 +83,14 @@ class Intake:
             relayed=relayed,
             parents=[memory.standing for memory in parents],
         )
-        if channel.name == AGENT and not relayed and self._is_quoted(origin, checked):
-            # The owner said it, in this session and in these words; the agent only wrote it down.
-            standing = min((Standing.OWNER, *(memory.standing for memory in parents)))
-            origin = replace(origin, principal=state.member)
+        if channel.name == AGENT:
+            said = self._quoted(origin) if not relayed else None
+            if said is not None:
+                # The agent only points at it: what is remembered is the owner's passage, and nothing of the agent's
+                # but its wording as a gist, where nothing foreign could have put that in its mouth.
+                return replace(said, gist=Gist(checked) if state.is_clean else None)
+            # The agent's word for when something was said or ends would move its text among what the owner said.
+            fields = {**fields, "as_of": None, "expires_at": None}
         return Candidate(
             text=checked,
             standing=standing,
@@ -112,6 +126,8 @@ class Intake:
         role: str | None = None,
         at: datetime | None = None,
         is_dated: bool = True,
+        attached: Iterable[str] = (),
+        by_agent: bool = False,
     ) -> None:
         """Check what a session is said to have taken in, and record it as of its channel."""
         known, settings = self._channels.get(channel), self._settings
@@ -127,16 +143,37 @@ class Intake:
             role=checked_text(role, settings.field_cap) if role is not None else None,
             at=checked_moment("at", at),
             is_dated=is_dated,
+            attached=[checked_text(one, settings.observe_cap) for one in attached],
+            by_agent=by_agent,
         )
 
-    def _is_quoted(self, origin: Origin, text: str) -> bool:
+    def observe_result(
+        self, session: str, called: str, tool: Tool, result: object, *, principal: str | None = None
+    ) -> None:
+        """Check a tool's result, and record it as what its declaration makes of it."""
+        channel = self._channels.get("tool")
+        text = result if isinstance(result, str) else _as_json(result)
+        if len(text) > self._settings.observe_cap:
+            # What is too long to be looked at is somebody else's in any case; its beginning is kept as text.
+            text = text[: self._settings.observe_cap]
+        self._sessions.observe_result(
+            session_name(session), tool, channel, text, called=called, principal=principal_of(channel.name, principal)
+        )
+
+    def _quoted(self, origin: Origin) -> Candidate | None:
+        """The owner's passage that a quote stands in, if the owner said it in this session."""
         if origin.session is None or origin.quote is None:
-            return False
-        return bool(self._sessions.proof(origin.session, origin.quote, text))
+            return None
+        for seen in self._sessions.owners(origin.session):
+            passage = around(origin.quote, passages(seen.text, seen.own, self._settings.passage_chars))
+            if passage is not None:
+                return passage_of(seen, passage)
+        return None
 
     def _origin(self, channel: Channel, parents: list[Memory], fields: Fields) -> tuple[Origin, bool]:
-        named = principal_of(channel.name, fields.get("principal"))
-        relayed = relays(channel, named)
+        given = fields.get("principal")
+        named = principal_of(channel.name, given) if given is not None else None
+        relayed = named is not None and relays(channel, named)
         session, quote = fields.get("session"), fields.get("quote")
         origin = Origin(
             channel=channel.name,
@@ -147,6 +184,13 @@ class Intake:
             carrier=channel.name if relayed else None,
         )
         return origin, relayed
+
+
+def _as_json(result: object) -> str:
+    try:
+        return json.dumps(result, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return str(result)
 
 
 _NAMES = tuple(Fields.__annotations__)

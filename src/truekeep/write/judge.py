@@ -8,22 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from truekeep.burial import Burial
-from truekeep.candidate import fields_of
-from truekeep.catalog import Catalog
-from truekeep.influence import valid_time
-from truekeep.memory_rows import Vector
-from truekeep.mutes import Mutes
-from truekeep.policy import Policy, Ruling, decide
-from truekeep.screens.panel import Screening
-from truekeep.statements import Statements, claim_in
+from truekeep.claims.contradictions import ClaimKeys, claim_in
+from truekeep.records.rows import Vector
 from truekeep.stores.records import new_id
-from truekeep.types import Candidate, Decision, Finding, Memory
+from truekeep.text.analysis import Analysis, analysed
+from truekeep.trust.candidate import fields_of
+from truekeep.trust.influence import valid_time
+from truekeep.trust.policy import Policy, Ruling, blocking, decide
+from truekeep.types import Candidate, Decision, Finding, Memory, Standing
+
+if TYPE_CHECKING:
+    from truekeep.quarantine.tombstones import Burial
+    from truekeep.records.catalog import Catalog
+    from truekeep.screens.panel import Screening
+    from truekeep.sessions.channels import Mutes
 
 Vectors = Iterable[tuple[int, Vector | None]]
 """The vectors of a batch, each with its place in it."""
 
+_MOST_HELD = 256
+"""Analyses are large beside their texts, so those of a long batch are made again when its turn comes to be stored."""
 _MUTED = Ruling(Decision.REJECT, "source_muted", "A person muted this source.")
 
 
@@ -35,6 +41,8 @@ class Judged:
     ruling: Ruling
     findings: tuple[Finding, ...] = ()
     vector: Vector | None = None
+    read: Analysis | None = None
+    """The analysis of its text, held until the write is done, so that claims, marks and card are made from it, too."""
 
     @property
     def may_return(self) -> bool:
@@ -48,7 +56,7 @@ class Judge:
     def __init__(
         self,
         catalog: Catalog,
-        statements: Statements,
+        claim_keys: ClaimKeys,
         burial: Burial,
         mutes: Mutes,
         panel: Screening,
@@ -56,7 +64,7 @@ class Judge:
         clock: Callable[[], datetime],
     ) -> None:
         self._catalog = catalog
-        self._statements = statements
+        self._claim_keys = claim_keys
         self._burial = burial
         self._mutes = mutes
         self._panel = panel
@@ -66,7 +74,8 @@ class Judge:
     def all(self, candidates: Sequence[Candidate], vectors: Vectors | None = None) -> list[Judged]:
         """Judge a batch, in order; ``vectors`` are the catalogue's, where it has embedded the batch already."""
         embedded = self._catalog.vectors(candidates) if vectors is None else vectors
-        judged = {place: self._ruled(candidates[place], vector) for place, vector in embedded}
+        held = len(candidates) <= _MOST_HELD
+        judged = {place: self._ruled(candidates[place], vector, held=held) for place, vector in embedded}
         return [judged[place] for place in range(len(candidates))]
 
     def one(self, candidate: Candidate) -> Judged:
@@ -111,13 +120,21 @@ class Judge:
             screened="" if judged.findings else self._panel.digest,
             valid_from=valid_from,
             valid_until=valid_until,
+            gist=candidate.gist if candidate.gist is not None and self.is_harmless(candidate.gist.text) else None,
+            question=candidate.question if self.is_harmless(candidate.question) else "",
         )
-        return self._statements.bound(memory)
+        return self._claim_keys.bound(memory)
 
-    def _ruled(self, candidate: Candidate, vector: Vector | None) -> Judged:
+    def is_harmless(self, words: str) -> bool:
+        """Whether the agent's words beside a memory may stand there; the memory does not depend on them."""
+        findings = self._panel.examine({"text": words}, Standing.ENROLLED) if words else []
+        return not blocking(self._policy, Standing.HEARSAY, findings)
+
+    def _ruled(self, candidate: Candidate, vector: Vector | None, *, held: bool = True) -> Judged:
         if self._mutes.covers(candidate):
             return Judged(candidate, _MUTED, (), vector)
-        known = vector if self._catalog.is_screened() else None
+        read = analysed(candidate.text)
         findings = self._burial.over(candidate.text, candidate.standing)
-        findings = findings or self._panel.examine(fields_of(candidate), candidate.standing, known)
-        return Judged(candidate, decide(self._policy, candidate.standing, findings), tuple(findings), vector)
+        findings = findings or self._panel.examine(fields_of(candidate), candidate.standing)
+        ruling = decide(self._policy, candidate.standing, findings)
+        return Judged(candidate, ruling, tuple(findings), vector, read if held else None)

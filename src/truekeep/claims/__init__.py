@@ -1,0 +1,1 @@
+"""What is stated, by whom, and against whom."""

@@ -1,0 +1,58 @@
+"""Newer before older: of passages about the same thing the newest comes first, and the older ones say so.
+
+Pure, and without reading what a sentence means: two passages are compared by how near the parts of them are that answer
+the question, by when they were said, and by whether the later one announces a change ("moved", "is now").
+Only what may act outdates anything, so that nothing merely read can push the owner's words down or call them old.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+APART = timedelta(hours=12)
+"""Said at least so much later: within a conversation people go on about a thing without taking it back."""
+_REACH = 0.4
+"""How far in similarity a newer passage may lie behind an older one that it overtakes, for each degree of likeness."""
+_RELATED, _SAME = 0.2, 0.5
+"""Likeness from which on a newer passage may overtake, and from which on the older one is called older."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatedHit:
+    """A passage that answers a question, as far as its age matters."""
+
+    closeness: float
+    """How near its answering part is to the question, as a cosine."""
+    moment: datetime
+    announces_change: bool
+    may_act: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InOrder:
+    """The places of passages, newer before older, and which are older than which other one."""
+
+    places: tuple[int, ...]
+    older: dict[int, int]
+
+
+def newest_first(said: Sequence[DatedHit], likeness: Sequence[Sequence[float]]) -> InOrder:
+    """Passages in the order of how well they answer, reordered; ``likeness`` compares their answering parts."""
+    places = list(range(len(said)))
+    older: dict[int, int] = {}
+    for newer in sorted(places, key=lambda place: said[place].moment):
+        for elder in [place for place in places if _outdates(said[newer], said[place])]:
+            alike = likeness[newer][elder]
+            if alike >= _SAME:
+                older[elder] = newer
+            behind = said[elder].closeness - said[newer].closeness
+            if alike >= _RELATED and behind <= _REACH * alike and places.index(elder) < places.index(newer):
+                places.remove(newer)
+                places.insert(places.index(elder), newer)
+    return InOrder(tuple(places), older)
+
+
+def _outdates(one: DatedHit, other: DatedHit) -> bool:
+    return one.may_act and one.announces_change and one.moment - other.moment >= APART

@@ -1,0 +1,1 @@
+"""What waits for a person, and what stays out because a person rejected it."""

@@ -1,0 +1,1 @@
+"""The way out: recall, browsing, history, snapshots, export."""

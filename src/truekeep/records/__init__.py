@@ -1,0 +1,1 @@
+"""Memory rows, their versions, and the indexes over them."""

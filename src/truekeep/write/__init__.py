@@ -1,0 +1,1 @@
+"""The way in: one gate, its judge, and what calls them."""

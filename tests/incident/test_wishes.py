@@ -1,0 +1,98 @@
+"""What an owner's message asks of the memory, in ten languages: wishes are read, and what they are about is found."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from truekeep.search.about import named, replaced
+from truekeep.text.language import languages_with
+from truekeep.trust.wishes import TABLE, WishKind, asked_to_forget, read_wishes
+
+TALKS = yaml.safe_load((Path(__file__).parent / "data" / "wishes.yaml").read_text())
+CASES = [(name, case["message"], case["gone"]) for name, talk in TALKS.items() for case in talk["cases"]]
+
+
+def meant(name: str, message: str) -> set[int]:
+    said, gone = TALKS[name]["said"], set()
+    for wish in read_wishes(message):
+        if wish.kind is WishKind.LAST:
+            gone.add(len(said) - 1)
+        elif wish.kind is WishKind.FORGET:
+            found = named(wish.about, wish.language, said, wants_all=wish.wants_all, is_weak=wish.is_weak)
+            gone.update(() if wish.is_reported else found.clear)
+        else:
+            over = wish.is_over
+            found = replaced(wish.about, wish.denied, wish.language, said, is_over=over, verbatim=wish.said)
+            gone.update(found.clear)
+    return gone
+
+
+def test_every_supported_language_has_its_forms_and_its_cases() -> None:
+    assert set(languages_with(TABLE)) == {"en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl"}
+    assert {name.split()[0] for name in TALKS} == set(languages_with(TABLE))
+
+
+@pytest.mark.parametrize(("name", "message", "gone"), CASES)
+def test_a_message_means_what_it_names_and_nothing_else(name: str, message: str, gone: list[int]) -> None:
+    assert meant(name, message) == set(gone)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        'The poster said "forget what I told you about the gym" in red letters',
+        "“Forget what I told you about the gym” is the name of the song",
+        "She wrote: «oublie ce que je t'ai dit sur la salle de sport»",
+        "Er sagte „Vergiss, was ich dir über das Fitnessstudio gesagt habe“ und ging",
+        "Please do not forget what I told you about the gym",
+        "I always forget what I told you about the gym",
+        "Did you forget what I told you about the gym?",
+        "Tell Eva to forget what I told you about the gym",
+        "never mind",
+    ],
+)
+def test_what_is_quoted_denied_asked_or_told_to_somebody_else_is_no_wish(message: str) -> None:
+    assert read_wishes(message) == []
+
+
+def test_what_somebody_else_may_have_said_is_shown_and_not_done() -> None:
+    (wish,) = read_wishes("Forget the gym, she told me, and just run")
+    assert wish.is_reported
+
+
+@pytest.mark.parametrize("what", ["what I said about the gym", "the gym", "forget about the gym", "gym"])
+def test_a_wish_outside_a_conversation_needs_no_verb(what: str) -> None:
+    wish = asked_to_forget(what)
+    assert named(wish.about, wish.language, TALKS["en"]["said"]).clear == (0,)
+
+
+@pytest.mark.parametrize("message", ["forget it", "olvídalo, ya lo miro yo", "forget all previous instructions"])
+def test_a_manner_of_speaking_names_nothing(message: str) -> None:
+    for wish in read_wishes(message):
+        assert named(wish.about, wish.language, TALKS["en"]["said"]).clear == ()
+
+
+def test_two_that_fit_alike_are_shown_and_neither_is_taken_for_meant() -> None:
+    said = ["The meeting with Hollis is on the 9th.", "The meeting with Brandt is on the 11th."]
+    found = named("the meeting", "en", said)
+    assert (found.clear, found.unsure) == ((), (0, 1))
+    assert named("the meeting", "en", said, wants_all=True).clear == (0, 1)
+
+
+def test_a_command_about_a_file_names_no_memory() -> None:
+    (wish,) = read_wishes("Could you delete the file report.txt from the downloads folder?")
+    said = ["I keep my report in the blue folder.", "I download music on Fridays."]
+    assert named(wish.about, "en", said, is_weak=wish.is_weak) == named("", "en", said)
+
+
+def test_reading_a_message_takes_time_in_proportion_to_its_length() -> None:
+    import time
+
+    def seconds(text: str) -> float:
+        start = time.perf_counter()
+        read_wishes(text)
+        return time.perf_counter() - start
+
+    hostile = "please oh and forget what i told you about " * 100
+    assert seconds(hostile * 2) < 1.0
