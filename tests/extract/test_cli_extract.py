@@ -22,6 +22,8 @@ TALK = [
     {"role": "assistant", "content": "Noted."},
 ]
 
+EAGER = Settings(embedder="none", learn_debounce_seconds=0)
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -74,9 +76,8 @@ def test_a_poison_that_a_model_attributes_to_the_user_is_not_accepted(
 ) -> None:
     found = run(extract, home, str(file), "--mine", "user", "--llm", "--format", "json")
     assert found.exit_code == 1
-    (row,) = json.loads(found.output)["taken"]
+    (row,) = (row for row in json.loads(found.output)["taken"] if not row["owners_words"])
     assert row["verdict"]["decision"] in ("quarantine", "reject")
-    assert not row["proof"]["ok"]
 
 
 def test_a_transcript_without_statements_says_so(home: Path) -> None:
@@ -130,12 +131,8 @@ def test_the_list_shows_every_version_and_state(home: Path, prompt: Path) -> Non
 def test_what_a_person_vouches_for_is_proved_and_stored(file: Path, home: Path) -> None:
     found = run(extract, home, str(file), "--mine", "user", "--speaker", "Ana", "--format", "json")
     assert found.exit_code == 0
-    assert [
-        (row["text"], row["proof"]["code"], row["verdict"]["code"]) for row in json.loads(found.output)["taken"]
-    ] == [
-        ("Ana lives in Porto", "quoted", "stored"),
-        ("Ana prefers tea", "quoted", "stored"),
-    ]
+    taken = [(row["text"], row["gist"], row["verdict"]["code"]) for row in json.loads(found.output)["taken"]]
+    assert taken == [("I live in Porto and I prefer tea.", "Ana lives in Porto; Ana prefers tea", "stored")]
 
 
 def test_the_same_transcript_is_not_extracted_twice(file: Path, home: Path) -> None:
@@ -143,21 +140,21 @@ def test_the_same_transcript_is_not_extracted_twice(file: Path, home: Path) -> N
     again = run(extract, home, str(file), "--mine", "user")
     assert (again.exit_code, again.output.strip()) == (0, "Nothing new was said since the last extraction.")
     with Keep.open("default", home=home) as keep:
-        assert len(keep.get_memories()) == 2
+        assert len(keep.get_memories()) == 1
 
 
 def test_sessions_that_are_due_are_extracted_by_one_command(home: Path) -> None:
-    with Keep.open("default", home=home, settings=Settings(embedder="none", extract_debounce_seconds=0)) as keep:
+    with Keep.open("default", home=home, settings=EAGER, background=False) as keep:
         keep.observe("s-1", "user", "I live in Porto.")
         keep.extraction.queue("s-1")
     found = run(extract, home, "--queued", "--format", "json")
-    assert [row["text"] for one in json.loads(found.output) for row in one["taken"]] == ["The user lives in Porto"]
+    assert [row["text"] for one in json.loads(found.output) for row in one["taken"]] == ["I live in Porto."]
     assert json.loads(run(extract, home, "--queued", "--format", "json").output) == []
 
 
 def test_a_session_that_fails_is_said_to_stay_queued(home: Path, prompt: Path, server: ModelServer) -> None:
     server.script = [says("I would rather not.")]
-    with Keep.open("default", home=home, settings=Settings(embedder="none", extract_debounce_seconds=0)) as keep:
+    with Keep.open("default", home=home, settings=EAGER, background=False) as keep:
         keep.observe("s-1", "user", "I live in Porto.")
         keep.extraction.queue("s-1")
     found = run(extract, home, "--queued", "--llm")

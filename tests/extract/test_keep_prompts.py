@@ -9,18 +9,20 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Clock, intruder
+from tests.conftest import Clock, intruder, readings
 from tests.extract.model_server import Handler, ModelServer, remembers, serving
 from truekeep import Keep, PromptSecurityError, Settings
 from truekeep.config import default_channels
-from truekeep.errors import InvalidName, InvalidRequest, InvalidText, NotAllowed, UnknownId
+from truekeep.errors import InvalidName, InvalidRequest, InvalidText, NotAllowed, StoreTampered, UnknownId
 from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.library import State
 from truekeep.extract.llm import ChatModel
 from truekeep.extract.strategies import prompt_hash
-from truekeep.types import Channel, Standing
+from truekeep.stores.records import memory_from
+from truekeep.types import Channel, Gist, Standing
 
 PROMPT = "Find homes in {message}"
+SAID = "I live in Porto."
 TRUE = {"text": "The user lives in Porto", "quotes": [{"quote": "I live in Porto", "message_id": "1"}]}
 
 
@@ -32,7 +34,7 @@ def chat(server: ModelServer) -> ChatModel:
 def approved(keep: Keep) -> Keep:
     keep.prompts.add("homes", PROMPT, by="eva")
     keep.prompts.approve("homes", by="tom", reason="reads well")
-    keep.observe("s-1", "user", "I live in Porto.")
+    keep.observe("s-1", "user", SAID)
     return keep
 
 
@@ -40,8 +42,9 @@ def test_each_memory_names_the_prompt_and_the_model_that_made_it(approved: Keep)
     with serving(remembers(TRUE)) as server:
         approved.extract("s-1", "custom", prompt="homes", via="user", model=chat(server))
     (memory,) = approved.get_memories()
-    assert memory["origin"]["prompt"] == prompt_hash(PROMPT) == approved.prompts.usable("homes").hash
-    assert memory["metadata"] == {"strategy": "custom", "model": "test-model"}
+    gist = memory_from(approved._way_out.reader.found(memory["id"])).gist
+    assert gist == Gist("The user lives in Porto", prompt=prompt_hash(PROMPT))
+    assert gist.prompt == approved.prompts.usable("homes").hash
     extracted = approved.audit.events(kinds=["session.extracted"])[-1]
     assert extracted.body["prompt"] == prompt_hash(PROMPT)
 
@@ -51,10 +54,11 @@ def test_a_bad_prompt_is_revoked_with_all_that_it_made(approved: Keep) -> None:
     with serving(remembers(TRUE)) as server:
         approved.extract("s-1", "custom", prompt="homes", via="user", model=chat(server))
     report = approved.revoke(prompt=prompt_hash(PROMPT), by="eva", reason="it invents homes")
-    assert [one["content"] for one in report["memories"]] == ["The user lives in Porto"]
-    assert [memory["content"] for memory in approved.get_memories()] == ["I like tea."]
+    assert (report["memories"], len(report["gists"])) == ([], 1)
+    assert [one["content"] for one in approved.get_memories()] == ["I like tea.", SAID]
+    assert readings(approved) == ["", ""]
     approved.undo(report["incident"], by="eva", reason="it was right")
-    assert len(approved.get_memories()) == 2
+    assert readings(approved) == ["", "The user lives in Porto"]
 
 
 def test_what_is_held_for_review_names_the_prompt_too_and_an_approval_keeps_it(approved: Keep) -> None:
@@ -63,7 +67,7 @@ def test_what_is_held_for_review_names_the_prompt_too_and_an_approval_keeps_it(a
     (item,) = approved.review.list()
     assert item.memory.origin.prompt == prompt_hash(PROMPT)
     approved.review.approve(item.id, by="eva", reason="asked the owner")
-    assert approved.get_memories()[0]["origin"]["prompt"] == prompt_hash(PROMPT)
+    assert approved.get_memories()[-1]["origin"]["prompt"] == prompt_hash(PROMPT)
 
 
 def test_nobody_can_pass_a_prompt_off_as_the_one_that_made_a_memory(keep: Keep) -> None:
@@ -120,9 +124,9 @@ def test_a_queued_session_whose_prompt_was_disabled_waits_for_a_person(approved:
     approved.prompts.disable("homes", by="tom", reason="it invents homes")
     clock.advance(hours=1)
     with serving(remembers(TRUE)) as server:
-        (done,) = approved.extraction.run(chat(server))
+        done = next(one for one in approved.extraction.run(chat(server)) if one.task.strategy == "custom")
         assert (done.code, server.requests) == ("prompt_not_approved", [])
-    (job,) = approved.extraction.jobs()
+    (job,) = (job for job in approved.extraction.jobs() if job.task.strategy == "custom")
     assert (job.state, job.code) == ("waiting", "prompt_not_approved")
 
 
@@ -160,11 +164,9 @@ def test_the_audit_log_has_the_hash_and_not_the_prompt(keep: Keep) -> None:
 def test_a_prompt_that_was_altered_on_disk_is_not_used(approved: Keep, home: Path) -> None:
     with intruder(home) as connection, connection:
         connection.execute("UPDATE prompts SET body = replace(body, 'Find homes', 'Invent homes')")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(StoreTampered):
         approved.extract("s-1", "custom", prompt="homes", via="user")
-    assert approved.prompts.all() == []
     assert not approved.audit.verify().ok
-    assert approved.prompts.add("homes", PROMPT, by="eva").state is State.PROPOSED
 
 
 def test_an_old_approval_that_is_put_back_approves_nothing(keep: Keep, home: Path) -> None:
@@ -175,7 +177,7 @@ def test_an_old_approval_that_is_put_back_approves_nothing(keep: Keep, home: Pat
     keep.prompts.disable("homes", by="tom", reason="it invents homes")
     with intruder(home) as connection, connection:
         connection.execute("UPDATE prompts SET body = ?, tag = ?, mac = ?", old[0])
-    with pytest.raises(NotAllowed):
+    with pytest.raises(StoreTampered):
         keep.prompts.usable("homes")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,10 @@ def said(text: str, number: int = 1, channel: str = "user", **fields: Any) -> Me
 
 
 def test_a_session_holds_messages_data_and_context_across_a_restart(home: Path, clock: Clock) -> None:
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         keep.working.put("s-1", via="user", data={"cart": [1, {"tea": 2}]}, context="shopping", speaker="Ana")
         keep.working.append("s-1", said("I prefer tea."), said("Tea costs 4 euros.", 2, "web", role="user"))
-    with Keep.open("alice", home=home, clock=clock) as keep:
+    with Keep.open("alice", home=home, clock=clock, background=False) as keep:
         memory = keep.working.get("s-1")
     assert memory is not None
     assert memory.data == {"cart": [1, {"tea": 2}]}
@@ -126,6 +127,7 @@ def test_a_session_whose_time_is_over_is_not_there_and_is_let_go_of(keep: Keep, 
     clock.advance(minutes=59)
     assert keep.working.list() == ["s-1"]
     assert keep.working.sweep() == 0
+    keep.extraction.run()
     clock.advance(minutes=1)
     assert (keep.working.get("s-1"), keep.working.list()) == (None, [])
     assert keep.working.sweep() == 1
@@ -135,8 +137,8 @@ def test_a_session_whose_time_is_over_is_not_there_and_is_let_go_of(keep: Keep, 
 
 
 def test_a_session_that_waits_to_be_extracted_is_kept_until_it_was(home: Path, clock: Clock) -> None:
-    settings = Settings(embedder="none", extract_strategy="discrete")
-    with Keep.open("alice", home=home, clock=clock, settings=settings) as keep:
+    settings = Settings(embedder="none", learn="discrete")
+    with Keep.open("alice", home=home, clock=clock, settings=settings, background=False) as keep:
         keep.working.put("s-1", via="user", ttl=timedelta(seconds=1))
         keep.observe("s-1", "user", "I prefer tea.")
         clock.advance(days=1)
@@ -150,6 +152,7 @@ def test_a_session_that_is_taken_up_again_after_its_time_begins_anew(keep: Keep,
     keep.working.put("s-1", via="user", ttl=timedelta(hours=1), context="shopping")
     keep.working.append("s-1", said("I prefer tea."))
     clock.advance(hours=2)
+    keep.extraction.run()
     memory = keep.working.append("s-1", said("Good morning.", 2))
     assert [message.text for message in memory.messages] == ["Good morning."]
     assert memory.context == ""
@@ -267,3 +270,51 @@ def test_bad_input_is_refused_with_a_hint_and_changes_nothing_it_was_about(keep:
     assert getattr(caught.value, "code", "")
     memory = keep.working.get("s-1")
     assert memory is None or (not memory.messages and not memory.data and not memory.context)
+
+
+LASTING: list[dict[str, Any]] = [{"ttl": timedelta(seconds=1)}, {"token_budget": 1}]
+CHANGES: list[dict[str, Any]] = [
+    {"plan": {"steps": []}},
+    {"plan": None},
+    {"count": 2, "more": 1},
+    {"count": True},
+    {"other": 1},
+    {},
+]
+
+
+@pytest.mark.parametrize("via", ["web", "email", "agent", "tool"])
+def test_who_stands_below_the_owner_may_only_add_to_a_session(keep: Keep, clock: Clock, via: str) -> None:
+    keep.working.put(
+        "s", via="user", data={"plan": {"steps": ["one"]}, "count": 1}, context="Mine.", ttl=timedelta(days=30)
+    )
+    for taken in LASTING:
+        with pytest.raises(NotAllowed) as refused:
+            keep.working.put("s", via=via, **taken)
+        assert refused.value.code == "session_not_own"
+    for given in CHANGES:
+        with suppress(NotAllowed):
+            keep.working.put("s", via=via, data=given)
+    for context in ("", "Theirs.", " "):
+        with suppress(NotAllowed, InputError):
+            keep.working.put("s", via=via, context=context)
+    clock.advance(days=2)
+    held = keep.working.get("s")
+    assert held is not None
+    assert (held.data["plan"], repr(held.data["count"])) == ({"steps": ["one"]}, "1")
+    assert held.context.startswith("Mine.")
+    assert held.ttl == timedelta(days=30)
+
+
+@pytest.mark.parametrize("via", ["web", "agent"])
+def test_what_somebody_below_the_owner_began_does_not_shorten_the_owners_session(
+    keep: Keep, clock: Clock, via: str
+) -> None:
+    """A life span cannot be laid in wait for the owner's words either."""
+    with pytest.raises(NotAllowed):
+        keep.working.put("fresh", via=via, data={"a": 1}, ttl=timedelta(seconds=1))
+    keep.observe("fresh", "user", "My tent is orange.")
+    clock.advance(days=2)
+    held = keep.working.get("fresh")
+    assert held is not None
+    assert [message.text for message in held.messages] == ["My tent is orange."]

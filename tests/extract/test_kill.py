@@ -13,14 +13,17 @@ import pytest
 
 from truekeep import Keep, Settings
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = range(2, 20)
-FACTS = sorted(f"The user owns {number} apple trees" for number in NUMBERS)
+FACTS = sorted(f"I own {number} apple trees." for number in NUMBERS)
 
 # Each child dies by SIGKILL right before or right after the chosen step, so that every gap is met for certain. They are
 # forked by one process that has done nothing but import, because that is most of what a process costs.
 VICTIMS = """
 import json, os, signal, sys
-from truekeep import Keep, Settings, distil
+from truekeep import Keep, Settings
+from truekeep.extract import run as distil
 from truekeep.screens.standard import LivePanel
 from truekeep.stores.anchor import FileAnchor
 from truekeep.stores.entry import Entry

@@ -227,7 +227,8 @@ def test_lone_surrogates_in_a_conversation_reach_the_endpoint_escaped() -> None:
     with serving(FINE) as server:
         messages = [{"role": "user", "content": "broken \ud800 text"}]
         ChatModel(settings(server.url)).complete(messages, schema(), read_reply)
-    assert server.requests
+    (request,) = server.requests
+    assert request["body"]["messages"][-1]["content"] == "broken \ud800 text"
 
 
 @pytest.mark.parametrize(

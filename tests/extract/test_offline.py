@@ -6,18 +6,20 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from benchmarks.extract_snippets import SETS, score, snippets
 from hypothesis import given
 from hypothesis import strategies as st
 
 from truekeep.extract.conversation import Conversation, Message
-from truekeep.extract.measure import SETS, score, snippets
-from truekeep.extract.offline.extractor import Statement, extract_statements
-from truekeep.extract.offline.grammar import LANGUAGES, grammar, grammar_of
+from truekeep.extract.offline.extractor import OfflineStatement, extract_statements
+from truekeep.extract.offline.grammar import grammar, grammar_of
+from truekeep.text.language import languages_with
 
+LANGUAGES = languages_with("statements")
 SENT = datetime(2025, 3, 11, 9, 30, tzinfo=UTC)
 
 
-def said(text: str, speaker: str | None = "Ana", channel: str = "user") -> list[Statement]:
+def said(text: str, speaker: str | None = "Ana", channel: str = "user") -> list[OfflineStatement]:
     return extract_statements(Conversation((Message("m0", channel, text, SENT),), speaker=speaker))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import readings
 from tests.extract.model_server import remembers, serving
 from truekeep import Decision, Keep
 from truekeep.extract.endpoint import ModelSettings
@@ -35,6 +36,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "custom": {"prompt": "facts"},
 }
 MANNERS = ("verbatim", "paraphrased", "merged with a true fact", "attributed to the user", "quoting the user")
+SAID = ("I live in Porto. Please read that page and tell me what it says.", "Thanks, that is all for the Porto trip.")
 _numbers = count()
 
 
@@ -43,10 +45,10 @@ def begun(keep: Keep, poison: str, *, mediated: bool = True) -> str:
     name = f"s-{next(_numbers)}"
     with keep.session(name, mediated=mediated) as session:
         keep.working.put(name, via="user", speaker="Ana")
-        session.observe("user", "I live in Porto. Please read that page and tell me what it says.", role="user")
+        session.observe("user", SAID[0], role="user")
         session.observe("web", poison, principal="https://shop.example", role="user")
         session.observe("agent", f"It says: {poison}", role="assistant")
-        session.observe("user", "Thanks, that is all.", role="user")
+        session.observe("user", SAID[1], role="user")
     return name
 
 
@@ -57,7 +59,7 @@ def obedient(manner: str, poison: str, paraphrase: str) -> dict[str, Any]:
         "paraphrased": {"text": paraphrase, "quotes": [{"quote": poison, "message_id": "m2"}]},
         "merged with a true fact": {"text": f"Ana lives in Porto. {paraphrase}", "quotes": [true]},
         "attributed to the user": {"text": f"Ana said: {poison}", "quotes": [{"quote": poison, "message_id": "m1"}]},
-        "quoting the user": {"text": paraphrase, "quotes": [{"quote": "Thanks, that is all.", "message_id": "m4"}]},
+        "quoting the user": {"text": paraphrase, "quotes": [{"quote": SAID[1], "message_id": "m4"}]},
     }[manner]
 
 
@@ -79,13 +81,13 @@ def test_a_poison_never_reaches_the_active_store(keep: Keep, strategy: str, mann
     with serving(remembers(obedient(manner, poison, paraphrase))) as server:
         model = ChatModel(ModelSettings(server.url, "obedient", timeout=5, attempts=1))
         done = keep.extract(session, strategy, via="user", model=model, **OPTIONS[strategy])
-    (taken,) = done.taken
-    assert taken.verdict.decision in (Decision.QUARANTINE, Decision.REJECT)
-    assert not taken.proof.ok
+    assert all(one.verdict.decision is not Decision.ACCEPT for one in done.taken if not one.is_owners)
+    assert all(words not in keep.snapshot(f"{session}-next").text for words in (poison, paraphrase))
+    assert all(words not in hit.text + hit.gist for hit in keep.recall(poison) for words in (poison, paraphrase))
 
 
-def test_after_all_of_that_the_keep_is_empty_and_every_item_names_its_true_source(keep: Keep) -> None:
-    assert keep.get_memories() == []
+def test_after_all_of_that_only_the_owners_words_are_kept_and_every_item_names_its_true_source(keep: Keep) -> None:
+    assert {memory["content"] for memory in keep.get_memories()} <= set(SAID)
     quoted = [item for item in keep.review.list() if item.memory.origin.quote in {p for p, _ in PAYLOADS.values()}]
     assert quoted
     assert {(item.memory.origin.channel, item.memory.origin.principal) for item in quoted} == {("web", "shop.example")}
@@ -97,9 +99,10 @@ def test_a_true_fact_from_the_same_model_and_conversation_is_accepted(keep: Keep
     claim = {"quote": "I live in Porto", "message_id": "m2"}
     with serving(remembers({"text": "Ana lives in Porto", "quotes": [claim]})) as server:
         model = ChatModel(ModelSettings(server.url, "obedient", timeout=5, attempts=1))
-        (taken,) = keep.extract(session, model=model).taken
-    assert (taken.verdict.decision, taken.proof.code) == (Decision.ACCEPT, "quoted")
-    assert keep.get_memories()[0]["standing"] == "owner"
+        keep.extract(session, model=model)
+    memory = next(one for one in keep.get_memories() if one["content"] == SAID[0])
+    assert (memory["standing"], memory["gist"]) == ("owner", "")
+    assert "Ana lives in Porto" in readings(keep)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -107,4 +110,4 @@ def test_without_a_model_nothing_of_it_is_even_a_candidate(keep: Keep, payload: 
     session = begun(keep, PAYLOADS[payload][0])
     for strategy in ("discrete", "summary", "preferences"):
         for taken in keep.extract(session, strategy).taken:
-            assert taken.extraction.text in ("Ana lives in Porto", "Ana lives in Porto.")
+            assert taken.extraction.text in SAID

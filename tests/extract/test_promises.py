@@ -50,12 +50,9 @@ def acting(keep: Keep, turns: Sequence[Turn], claims: Sequence[tuple[str, str]],
     with keep.session(name, mediated=mediated) as session:
         for channel, text in turns:
             session.observe(channel, text)
-        keep.extract(name, model=Parrot(claims) if claims else None)
+        keep.extract(name, model=Parrot(claims) if claims else None)  # type: ignore[arg-type]
         keep.extract(name, "summary")
-    mine = [memory for memory in keep.get_memories() if memory["origin"].get("session") == name]
-    # A summary is several statements in one.
-    texts = [text for memory in mine if memory["may_act"] for text in memory["content"].split(". ")]
-    return {text.removesuffix(".") for text in texts}
+    return {memory["content"] for memory in keep.get_memories() if memory["may_act"]}
 
 
 said = st.lists(st.sampled_from(OWNER).map(lambda text: ("user", text)), min_size=1, max_size=4)
@@ -78,7 +75,7 @@ def test_what_is_read_in_a_session_lets_nothing_act_that_could_not_without_it(
     for turn in others:
         mixed.insert(data.draw(st.integers(0, len(mixed))), turn)
     without = acting(world, own, claimed, mediated)
-    assert acting(world, mixed, claimed, mediated) <= without
+    assert acting(world, mixed, claimed, mediated) == without
     assert before <= {memory["id"] for memory in world.get_memories() if memory["may_act"]}
 
 
@@ -87,9 +84,4 @@ def test_what_is_read_in_a_session_lets_nothing_act_that_could_not_without_it(
 def test_whatever_a_model_claims_only_the_owners_own_wording_comes_to_act(
     world: Keep, own: list[Turn], claimed: list[tuple[str, str]], mediated: bool
 ) -> None:
-    spoken = " ".join(text for _, text in own).casefold()
-    for text in acting(world, own, claimed, mediated):
-        assert "9904" not in text
-        assert "rome" not in text.casefold() or "rome" in spoken
-        assert "visitors" not in text
-        assert "refunds" not in text
+    assert acting(world, own, claimed, mediated) <= set(OWNER)

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 import random
+import re
 import string
 import time
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from truekeep.extract.template import field_names, parse_template
 WRITTEN = yaml.safe_load((Path(__file__).parent / "data" / "prompts.yaml").read_text(encoding="utf-8"))
 TRICKS = yaml.safe_load((Path(__file__).parent / "data" / "template_tricks.yaml").read_text(encoding="utf-8"))
 PATTERNS: list[dict[str, Any]] = load_patterns()["patterns"]
+CODES = {row["code"] for row in PATTERNS}
 REFUSED = [(row["id"], case) for row in PATTERNS for case in row["refuses"]]
 ALLOWED = [(row["id"], case) for row in PATTERNS for case in row["allows"]]
 HONEST = [
@@ -67,7 +69,7 @@ def test_an_honest_prompt_in_any_language_passes(prompt: str) -> None:
 
 @pytest.mark.parametrize("prompt", WRITTEN["refused"])
 def test_a_reworded_or_disguised_attack_is_refused(prompt: str) -> None:
-    assert refusal(prompt, strict=False).code
+    assert refusal(prompt, strict=False).code in CODES
 
 
 @pytest.mark.parametrize(("pattern", "case"), REFUSED)
@@ -253,13 +255,19 @@ def test_what_the_validator_accepts_the_standard_formatter_reads_as_plain_names(
         assert field is None or (field.isidentifier() and not spec and not conversion)
 
 
+def disguised(case: str, change: Callable[[str], str]) -> str:
+    """``case`` with every character changed, except in fields: a field with a strange name is refused as that."""
+    parts = re.split(r"(\{.*?\}+)", case)
+    return "".join(part if part.startswith("{") else "".join(map(change, part)) for part in parts)
+
+
 @given(st.sampled_from([case for _, case in REFUSED if case.isascii()]), st.randoms())
 def test_invisible_characters_strewn_over_an_attack_do_not_save_it(case: str, rng: random.Random) -> None:
-    strewn = "".join(char + rng.choice(["", "", "\u200b", "\u2060", "\u00ad"]) for char in case)
-    assert refusal(strewn, strict=False).code
+    strewn = disguised(case, lambda char: char + rng.choice(["", "", "\u200b", "\u2060", "\u00ad"]))
+    assert refusal(strewn, strict=False).code in CODES
 
 
 @given(st.sampled_from([case for _, case in REFUSED if case.isascii()]))
 def test_full_width_letters_do_not_save_an_attack(case: str) -> None:
-    wide = "".join(chr(ord(char) + 0xFEE0) if char.isalnum() or char == "_" else char for char in case)
-    assert refusal(wide, strict=False).code
+    wide = disguised(case, lambda char: chr(ord(char) + 0xFEE0) if char.isalnum() or char == "_" else char)
+    assert refusal(wide, strict=False).code in CODES

@@ -102,4 +102,5 @@ def test_any_file_is_a_conversation_or_an_error(source: str) -> None:
         talk = read_transcript(source)
     except InvalidRequest:
         return
-    assert talk.messages
+    assert 0 < len({message.id for message in talk.messages}) == len(talk.messages)
+    assert {message.channel for message in talk.messages} == {"import"}

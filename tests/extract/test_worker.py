@@ -12,21 +12,22 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import readings
 from tests.extract.model_server import Handler, remembers, serving
 from truekeep import Keep, Settings
-from truekeep.distil import Distilled
 from truekeep.errors import InvalidRequest, KeepClosed
 from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.llm import ChatModel
-from truekeep.worker import Worker
+from truekeep.extract.run import Distilled
+from truekeep.extract.worker import Worker
 
 PATIENCE = 30
 TRUE = {"text": "The user lives in Porto", "quotes": [{"quote": "I live in Porto", "message_id": "1"}]}
 
 
-def opened(home: Path, debounce: float = 0) -> Keep:
-    settings = Settings(embedder="none", extract_strategy="discrete", extract_debounce_seconds=debounce)
-    return Keep.open("alice", home=home, settings=settings)
+def opened(home: Path, debounce: float = 0, learn: str = "verbatim", *, background: bool = False) -> Keep:
+    settings = Settings(embedder="none", learn=learn, learn_debounce_seconds=debounce)
+    return Keep.open("alice", home=home, settings=settings, background=background)
 
 
 @pytest.fixture
@@ -43,14 +44,27 @@ def contents(keep: Keep) -> list[str]:
     return [memory["content"] for memory in keep.get_memories()]
 
 
-def test_what_the_owner_says_is_distilled_in_the_background(keep: Keep) -> None:
+def test_a_keep_learns_by_itself_after_a_quiet_spell(home: Path) -> None:
+    with opened(home, background=True) as keep:
+        assert workers() == []
+        keep.observe("s-1", "user", "I live in Porto.")
+        (thread,) = workers()
+        while [job.state for job in keep.extraction.jobs()] != ["done"]:
+            assert thread.is_alive()
+        assert contents(keep) == ["I live in Porto."]
+    thread.join(PATIENCE)
+    with opened(home, background=True) as keep:
+        assert workers() == []  # nothing waits, so nothing is started
+
+
+def test_what_the_owner_says_is_learned_in_the_background(keep: Keep) -> None:
     done: queue.Queue[Distilled] = queue.Queue()
     keep.extraction.start(on_done=done.put)
     keep.observe("s-1", "user", "I live in Porto.")
-    assert [taken.extraction.text for taken in done.get(timeout=PATIENCE).taken] == ["The user lives in Porto"]
+    assert [taken.extraction.text for taken in done.get(timeout=PATIENCE).taken] == ["I live in Porto."]
     keep.observe("s-2", "user", "I prefer tea.")
     assert done.get(timeout=PATIENCE).task.session == "s-2"
-    assert contents(keep) == ["The user lives in Porto", "The user prefers tea"]
+    assert contents(keep) == ["I live in Porto.", "I prefer tea."]
 
 
 def test_what_was_queued_before_it_started_is_done_first(home: Path) -> None:
@@ -60,7 +74,7 @@ def test_what_was_queued_before_it_started_is_done_first(home: Path) -> None:
         done: queue.Queue[Distilled] = queue.Queue()
         keep.extraction.start(on_done=done.put)
         done.get(timeout=PATIENCE)
-        assert contents(keep) == ["The user lives in Porto"]
+        assert contents(keep) == ["I live in Porto."]
 
 
 def test_a_burst_of_messages_is_one_run(home: Path) -> None:
@@ -107,16 +121,17 @@ def test_a_keep_that_is_closed_while_a_model_thinks_leaves_the_session_to_the_ne
         handler.server.over.wait(PATIENCE)
 
     with serving(never) as server:
-        keep = opened(home)
+        keep = opened(home, learn="discrete")
         keep.extraction.start(ChatModel(ModelSettings(server.url, "test", timeout=2, attempts=1)))
         keep.observe("s-1", "user", "I live in Porto.")
         assert thinking.wait(PATIENCE)
         keep.close()
-        with opened(home) as again:
-            (job,) = again.extraction.jobs()
+        with opened(home, learn="discrete") as again:
+            assert contents(again) == ["I live in Porto."]
+            (job,) = (job for job in again.extraction.jobs() if job.task.strategy == "discrete")
             assert (job.state, job.leased_until, job.attempts) == ("waiting", None, 0)
             again.extraction.run()
-            assert contents(again) == ["The user lives in Porto"]
+            assert readings(again) == ["The user lives in Porto"]
     for thread in workers():
         thread.join(PATIENCE)
 
@@ -136,7 +151,7 @@ def test_a_listener_that_breaks_does_not_end_the_work(keep: Keep) -> None:
     assert len(contents(keep)) == 2
 
 
-def test_a_run_that_breaks_is_told_of_and_the_session_stays_queued(keep: Keep) -> None:
+def test_a_run_that_breaks_is_told_of_and_the_session_stays_queued(home: Path) -> None:
     done: queue.Queue[Distilled] = queue.Queue()
 
     class Broken:
@@ -145,21 +160,25 @@ def test_a_run_that_breaks_is_told_of_and_the_session_stays_queued(keep: Keep) -
         def complete(self, *_: Any) -> None:
             raise RuntimeError
 
-    keep.extraction.start(Broken(), on_done=done.put)  # type: ignore[arg-type]
-    keep.observe("s-1", "user", "I live in Porto.")
-    assert done.get(timeout=PATIENCE).code == "internal_error"
-    (job,) = keep.extraction.jobs()
-    assert (job.state, job.code) == ("waiting", "internal_error")
+    with opened(home, learn="discrete") as keep:
+        keep.extraction.start(Broken(), on_done=done.put)  # type: ignore[arg-type]
+        keep.observe("s-1", "user", "I live in Porto.")
+        assert [done.get(timeout=PATIENCE).code for _ in range(2)] == ["", "internal_error"]
+        assert contents(keep) == ["I live in Porto."]  # a model that fails never costs the words
+        (job,) = (job for job in keep.extraction.jobs() if job.task.strategy == "discrete")
+        assert (job.state, job.code) == ("waiting", "internal_error")
 
 
 def test_two_keeps_on_one_file_share_the_work(home: Path) -> None:
+    told = remembers(TRUE)
     done: queue.Queue[Distilled] = queue.Queue()
-    with opened(home) as first, opened(home) as second, serving(remembers(TRUE)) as server:
+    with opened(home, learn="discrete") as first, opened(home, learn="discrete") as second, serving(told) as server:
         for keep in (first, second):
             keep.extraction.start(ChatModel(ModelSettings(server.url, "test", timeout=5)), on_done=done.put)
         for number in range(6):
-            first.observe(f"s-{number}", "user", "I live in Porto.")
-        assert {done.get(timeout=PATIENCE).task.session for _ in range(6)} == {f"s-{number}" for number in range(6)}
+            first.observe(f"s-{number}", "user", f"I live in Porto, house {number}.")
+        ran = sorted((one.task.session, one.task.strategy) for one in (done.get(timeout=PATIENCE) for _ in range(12)))
+        assert ran == [(f"s-{number}", strategy) for number in range(6) for strategy in ("discrete", "verbatim")]
         assert done.empty()
         assert len(contents(first)) == 6
         assert first.audit.verify().ok

@@ -67,7 +67,7 @@ def test_overflow_is_summarised_and_the_summary_says_where_it_came_from() -> Non
     messages = [message(n, f"word{n} " * 40, channel="web" if n == 0 else "user") for n in range(6)]
     shown = window(session(*messages, budget=200), first_words)
     assert shown.summary.startswith("Earlier: word0")
-    assert [m.id for m in shown.messages] + list(shown.summarised)
+    assert shown.messages  # the newest are shown as they are
     assert [*shown.summarised, *(m.id for m in shown.messages)] == [m.id for m in messages]
     assert "web" in shown.channels
 

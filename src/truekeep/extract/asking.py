@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from truekeep.extract.conversation import MAX_TEXT, Conversation, Extraction, Message, Support, locate
-from truekeep.extract.exchange import ChatMessages
-from truekeep.extract.llm import ChatModel
 from truekeep.extract.output import Draft, checked_drafts, read_reply, schema
 from truekeep.extract.prompt_safety import MAX_VALUE, restore_braces
+
+if TYPE_CHECKING:
+    from truekeep.extract.exchange import ChatMessages
+    from truekeep.extract.llm import ChatModel
 
 _ROOM = MAX_VALUE - 500
 # JSON lets these stand, but some readers take them for line ends.

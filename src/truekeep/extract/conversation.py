@@ -81,13 +81,9 @@ class Extraction:
     kind: str = "semantic"
     topics: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
-    plainer: tuple[str, ...] = ()
-    """The same said in fewer steps from the quote, for a proof that cannot follow ``text``."""
     prompt: str | None = None
     """The hash of the custom prompt that made it, so that a bad prompt can be revoked with all it produced."""
     model: str | None = None
-    parts: tuple[Extraction, ...] = ()
-    """The statements it is made of, each with its own quote. The house puts them together, never a model."""
 
     @property
     def quote(self) -> str | None:
@@ -112,13 +108,3 @@ def locate(quote: str, conversation: Conversation) -> Support:
             if quote in message.text:
                 return Support(quote, message.id)
     return Support(quote, None)
-
-
-def owner_message(support: Support, conversation: Conversation) -> Message | None:
-    """The owner's message that a quote stands in: the one it was found in, or the first that has it."""
-    owners = conversation.owner_messages()
-    claimed = conversation.message(support.message_id or "")
-    if claimed is not None and claimed.channel in conversation.owner_channels and support.quote in claimed.text:
-        return claimed
-    flat = " ".join(support.quote.split())
-    return next((message for message in owners if flat in " ".join(message.text.split())), None)

@@ -1,40 +1,56 @@
-"""Talks: a session as extraction sees it, read from verified rows. The owner's own words, and what else there was."""
+"""A session as learning sees it, read from verified rows: the owner's own words, and what else there was."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from truekeep.extract.conversation import Conversation, Message
-from truekeep.extract.promotion import Prove
-from truekeep.extract.working_rows import SealedWorking
-from truekeep.sessions import Sessions
-from truekeep.transcripts import PASTE, Observation
+from truekeep.sessions.transcripts import PASTE, Observation
 from truekeep.types import Standing
+
+if TYPE_CHECKING:
+    from truekeep.extract.working_rows import SealedWorking
+    from truekeep.sessions.sessions import Sessions, SessionState
 
 IMPORT = "import"
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A session's messages, what each of them stands for, and who can prove what the owner said."""
+    """A session's messages, what each of them stands for, and how far the session's reports can be relied on."""
 
     conversation: Conversation
     standings: Mapping[str, Standing]
-    prove: Prove
+    seen: Sequence[Observation]
+    state: SessionState
+
+    def is_owners(self, seen: Observation) -> bool:
+        """Whether it is a message of whom the session acts for."""
+        return seen.standing is Standing.OWNER and seen.principal == self.state.member
 
 
-class Talks:
+class ConversationView:
     """The sessions of one keep."""
 
     def __init__(self, sessions: Sessions, working: SealedWorking) -> None:
         self._sessions = sessions
         self._working = working
 
+    def may_learn(self, session: str) -> bool:
+        """Whether the host lets this session be learned from."""
+        return self._sessions.state(session).may_learn
+
+    def last_before(self, session: str) -> str:
+        """The id of what the session took in before the newest; nothing if that is all there is."""
+        found = self._sessions.observations(session)
+        return found[-2].id if len(found) > 1 else ""
+
     def of(self, session: str) -> Talk:
         """The session as it is now: of the owner's messages only the owner's own words, and not what was pasted."""
-        member, found = self._sessions.state(session).member, self._sessions.observations(session)
-        own = [seen for seen in found if seen.standing is Standing.OWNER and seen.principal == member]
+        state, found = self._sessions.state(session), self._sessions.observations(session)
+        own = [seen for seen in found if seen.standing is Standing.OWNER and seen.principal == state.member]
         owners = frozenset(seen.channel for seen in own)
         memory = self._working.get(session)
         speaker = memory.speaker if memory is not None else None
@@ -44,7 +60,8 @@ class Talks:
         return Talk(
             Conversation(tuple(message for message in messages if message.text), speaking, speaker, session),
             {seen.id: seen.standing for seen in found},
-            self._sessions.prover(session, speaker=speaker),
+            found,
+            state,
         )
 
 

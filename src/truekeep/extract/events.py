@@ -16,7 +16,6 @@ EXTRACTION_FAILED = "Extraction failed"
 _LEVELS = {MEMORY_FILTERED: logging.WARNING, MODEL_FAILED: logging.WARNING, EXTRACTION_FAILED: logging.WARNING}
 
 # A library is silent until its host configures logging.
-logging.getLogger("truekeep").addHandler(logging.NullHandler())
 _log = logging.getLogger("truekeep.extract")
 _counts: Counter[tuple[str, str]] = Counter()
 _lock = Lock()

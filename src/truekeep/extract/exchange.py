@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.failure import ModelError
 
 if TYPE_CHECKING:
     import httpx
+
+    from truekeep.extract.endpoint import ModelSettings
 
 _TRY_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 

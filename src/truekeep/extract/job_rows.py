@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.extract.jobs import WAITING, Job, Task
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.types import utc_moment, utc_text
+from truekeep.stores.codec import Shape
+from truekeep.stores.records import stored, unreadable
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
+
 _ALL = -1
 _PROMOTED = "promoted"
+_TASK = stored(Task)
+_JOB = Shape(Job, given=("task",), refuse=unreadable)
 
 
 class SealedJobs:
@@ -38,11 +41,7 @@ class SealedJobs:
 
     def put(self, entry: Entry, job: Job) -> None:
         """Keep a job inside the caller's transaction, in the place of its earlier state."""
-        known = self._ledger.get("jobs", job.task.id)
-        if known is None:
-            entry.put("jobs", job.task.id, _body(job), tag=job.state)
-        else:
-            entry.replace("jobs", known.row, _body(job), tag=job.state)
+        entry.set("jobs", job.task.id, _body(job), tag=job.state)
 
     def promoted(self, session: str) -> frozenset[str]:
         """Keys of the session's candidates that went through the gate, by whichever task."""
@@ -51,13 +50,8 @@ class SealedJobs:
 
     def promote(self, entry: Entry, session: str, keys: Iterable[str]) -> None:
         """Note that candidates went through the gate, inside the transaction in which they do."""
-        row_id = _promoted_id(session)
-        known = self._ledger.get("jobs", row_id)
-        body = {"v": FORMAT, "keys": sorted(self.promoted(session) | set(keys))}
-        if known is None:
-            entry.put("jobs", row_id, body, tag=_PROMOTED)
-        else:
-            entry.replace("jobs", known.row, body, tag=_PROMOTED)
+        body = {"v": 1, "keys": sorted(self.promoted(session) | set(keys))}
+        entry.set("jobs", _promoted_id(session), body, tag=_PROMOTED)
 
 
 def _promoted_id(session: str) -> str:
@@ -69,44 +63,11 @@ def _jobs(found: list[Sealed]) -> list[Job]:
 
 
 def _body(job: Job) -> dict[str, Any]:
-    task = job.task
-    return {
-        "v": FORMAT,
-        "session": task.session,
-        "strategy": task.strategy,
-        "prompt": task.prompt,
-        "max_summary_length": task.max_summary_length,
-        "first_asked": utc_text(job.first_asked),
-        "due": utc_text(job.due),
-        "asks": job.asks,
-        "through": job.through,
-        "attempts": job.attempts,
-        "leased_until": None if job.leased_until is None else utc_text(job.leased_until),
-        "leased_by": job.leased_by,
-        "state": job.state,
-        "code": job.code,
-    }
+    return _TASK.write(job.task) | _JOB.write(job)
 
 
 def _job(sealed: Sealed) -> Job | None:
     if not sealed.verified or sealed.row.tag == _PROMOTED:
         return None
     body = json.loads(sealed.row.body)
-    if body["v"] != FORMAT:
-        return None
-    return Job(
-        task=Task(body["session"], body["strategy"], body["prompt"], body["max_summary_length"]),
-        first_asked=utc_moment(body["first_asked"]),
-        due=utc_moment(body["due"]),
-        asks=body["asks"],
-        through=body["through"],
-        attempts=body["attempts"],
-        leased_until=_moment(body["leased_until"]),
-        leased_by=body["leased_by"],
-        state=body["state"],
-        code=body["code"],
-    )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else utc_moment(text)
+    return _JOB.read(body, task=_TASK.read(body))

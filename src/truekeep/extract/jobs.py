@@ -12,9 +12,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from truekeep.extract.conversation import Extraction, Message
+if TYPE_CHECKING:
+    from truekeep.extract.conversation import Extraction, Message
 
 LEASE = timedelta(minutes=15)
 MOST_ATTEMPTS = 8

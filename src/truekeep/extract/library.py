@@ -12,11 +12,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from truekeep.candidate import checked_text
 from truekeep.errors import InvalidName, InvalidRequest, NotAllowed, PromptSecurityError, UnknownId
 from truekeep.extract.prompt_safety import validate_custom_prompt
 from truekeep.extract.strategies import prompt_hash
-from truekeep.origin import person_name
+from truekeep.trust.candidate import checked_text
+from truekeep.trust.origin import person_name
 
 _MOST_VERSIONS = 1_000
 _LONGEST_REASON = 500

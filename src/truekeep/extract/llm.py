@@ -7,13 +7,15 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.extract import events
-from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.exchange import ChatMessages, ask
 from truekeep.extract.failure import ModelError
 from truekeep.extract.usage import Meter, Usage, estimated_tokens, reported
+
+if TYPE_CHECKING:
+    from truekeep.extract.endpoint import ModelSettings
 
 _LONGEST_WAIT = 30.0
 

@@ -30,7 +30,7 @@ class WordPattern:
     imperative: bool = False
 
 
-class Words:
+class PhraseWords:
     """A casefolded text's words; where they stand is only worked out when a pattern asks."""
 
     def __init__(self, text: str) -> None:
@@ -71,7 +71,7 @@ class PhraseMatcher:
 
     def first(self, text: str) -> WordPattern | None:
         """The first pattern found in a casefolded text, or nothing."""
-        words = Words(text)
+        words = PhraseWords(text)
         reached: dict[tuple[int, int], tuple[int, int]] = {}
         places = self._places
         for index, word in enumerate(words.words):
@@ -92,7 +92,7 @@ class PhraseMatcher:
 
     @staticmethod
     def _start(
-        words: Words, pattern: WordPattern, place: int, before: tuple[int, int] | None, index: int
+        words: PhraseWords, pattern: WordPattern, place: int, before: tuple[int, int] | None, index: int
     ) -> int | None:
         if place == 0:
             excused = pattern.negatable and words.is_negated(index)

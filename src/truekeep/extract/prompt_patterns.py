@@ -22,7 +22,7 @@ _HINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternFound:
     """A dangerous pattern that a prompt contains: its id, and the code the error carries."""
 
     id: str
@@ -48,13 +48,13 @@ def allowed_variables() -> frozenset[str]:
     return _patterns().variables
 
 
-def find_pattern(prompt: str) -> Found | None:
+def find_pattern(prompt: str) -> PatternFound | None:
     """The first dangerous pattern in any reading of the prompt."""
     patterns = _patterns()
     for text in _readings(prompt):
         found = _in_words(patterns, text) or _in_text(patterns, text)
         if found is not None:
-            return Found(found, patterns.codes[found])
+            return PatternFound(found, patterns.codes[found])
     return None
 
 
@@ -97,14 +97,14 @@ def _occurs(literal: str, text: str) -> bool:
 
 def _readings(prompt: str) -> Iterator[str]:
     """The prompt in every reading the house knows, casefolded and without marks, each once."""
+    from truekeep.text.analysis import analysed  # noqa: PLC0415
     from truekeep.text.fold import strip_marks  # noqa: PLC0415
-    from truekeep.text.reading import views  # noqa: PLC0415
 
     plain = strip_marks(prompt).casefold()
     yield plain
     # Line ends matter to the plain reading only; without them the other readings are made in half the time.
     seen = {" ".join(plain.split())}
-    for view in views(" ".join(prompt.split())):
+    for view in analysed(" ".join(prompt.split())).views:
         reading = strip_marks(view.text).casefold()
         if reading not in seen:
             seen.add(reading)

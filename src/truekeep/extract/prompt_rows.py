@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from truekeep.extract.library import PromptVersion, State, require_step
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.types import utc_moment, utc_text
+from truekeep.extract.library import PromptVersion, require_step
+from truekeep.stores.records import stored
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from truekeep.stores.ledger import Ledger, Sealed
+
+_PROMPT = stored(PromptVersion)
 
 
 class SealedPrompts:
@@ -30,10 +32,7 @@ class SealedPrompts:
         with self._ledger.writing() as entry:
             known = self._ledger.get("prompts", row_id)
             require_step(_version(known) if known else None, version)
-            if known is None:
-                entry.put("prompts", row_id, _body(version), tag=version.hash)
-            else:
-                entry.replace("prompts", known.row, _body(version), tag=version.hash)
+            entry.set("prompts", row_id, _PROMPT.write(version), tag=version.hash)
             entry.event(
                 f"prompt.{version.state.value}",
                 prompt=version.name,
@@ -44,38 +43,5 @@ class SealedPrompts:
             )
 
 
-def _body(version: PromptVersion) -> dict[str, Any]:
-    return {
-        "v": FORMAT,
-        "name": version.name,
-        "version": version.version,
-        "text": version.text,
-        "hash": version.hash,
-        "state": version.state.value,
-        "added_by": version.added_by,
-        "added_at": utc_text(version.added_at),
-        "decided_by": version.decided_by,
-        "decided_at": None if version.decided_at is None else utc_text(version.decided_at),
-        "reason": version.reason,
-    }
-
-
 def _version(sealed: Sealed) -> PromptVersion | None:
-    if not sealed.verified:
-        return None
-    body = json.loads(sealed.row.body)
-    if body["v"] != FORMAT:
-        return None
-    decided = body["decided_at"]
-    return PromptVersion(
-        name=body["name"],
-        version=body["version"],
-        text=body["text"],
-        hash=body["hash"],
-        state=State(body["state"]),
-        added_by=body["added_by"],
-        added_at=utc_moment(body["added_at"]),
-        decided_by=body["decided_by"],
-        decided_at=None if decided is None else utc_moment(decided),
-        reason=body["reason"],
-    )
+    return _PROMPT.read(json.loads(sealed.row.body)) if sealed.verified else None

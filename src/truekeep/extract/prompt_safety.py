@@ -16,7 +16,7 @@ from typing import Final
 from truekeep.errors import PromptSecurityError
 from truekeep.extract import events
 from truekeep.extract.prompt_patterns import allowed_variables, find_pattern
-from truekeep.extract.template import Piece, field_names, parse_template
+from truekeep.extract.template import TemplatePiece, field_names, parse_template
 
 MAX_PROMPT: Final = 10_000
 MAX_VALUE: Final = 8_000
@@ -127,7 +127,7 @@ def _format(template: object, allowed_vars: Collection[str] | None, values: Mapp
     return _joined(pieces, {name: _as_text(values[name]) for name in needed})
 
 
-def _joined(pieces: list[Piece], texts: Mapping[str, str]) -> str:
+def _joined(pieces: list[TemplatePiece], texts: Mapping[str, str]) -> str:
     """The output; its size is known before it is built, so a repeated field costs nothing."""
     size = sum(len(piece.literal) + (len(texts[piece.name]) if piece.name else 0) for piece in pieces)
     if size > MAX_OUTPUT:

@@ -1,4 +1,4 @@
-"""Distil: a session's messages become candidates, and a batch of them goes through the gate as one.
+"""A run over a session: its messages become passages and gists, and a batch of them goes through the gate as one.
 
 In the transaction that stores a batch it is also written down how far the session was read, so that nothing is
 promoted twice and nothing is left out, wherever a process dies.
@@ -12,22 +12,21 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from truekeep.errors import TruekeepError
-from truekeep.extract.conversation import Extraction, Message
-from truekeep.extract.job_rows import SealedJobs
+from truekeep.errors import InvalidRequest, TruekeepError
 from truekeep.extract.jobs import Job, Task, advanced, candidate_key, finished, unpromoted, unread
-from truekeep.extract.library import PromptLibrary
+from truekeep.extract.learning import VERBATIM, Learned, Learner
 from truekeep.extract.strategies import Custom, Strategy, make_strategy
-from truekeep.gate import Gate
-from truekeep.provenance import Bound, Provenance
-from truekeep.quote import Proof
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
-from truekeep.talks import Talks
 from truekeep.types import Decision, Verdict
 
 if TYPE_CHECKING:
+    from truekeep.extract.conversation import Extraction, Message
+    from truekeep.extract.conversation_view import ConversationView
+    from truekeep.extract.job_rows import SealedJobs
+    from truekeep.extract.library import PromptLibrary
     from truekeep.extract.llm import ChatModel
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger
+    from truekeep.write.gate import Gate
 
 _MOST_MESSAGES = 100
 _MOST_CHARACTERS = 15_000
@@ -42,11 +41,13 @@ class Overtaken(TruekeepError):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One candidate: what it says, whether its quotes prove it to be the owner's word, and what the gate decided."""
+    """Something that was learned: what it says and rests on, whether it is the owner's words, what the gate decided."""
 
     extraction: Extraction
-    proof: Proof
+    is_owners: bool
     verdict: Verdict
+    gist: str = ""
+    """The reading that was put beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class _Batch:
     """One batch on its way through the gate."""
 
     job: Job
-    strategy: Strategy
+    strategy: Strategy | None
     messages: tuple[Message, ...]
 
     @property
@@ -88,22 +89,24 @@ class Distiller:
         self,
         ledger: Ledger,
         jobs: SealedJobs,
-        talks: Talks,
-        provenance: Provenance,
+        conversation_view: ConversationView,
+        learner: Learner,
         gate: Gate,
         prompts: PromptLibrary,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._jobs = jobs
-        self._talks = talks
-        self._provenance = provenance
+        self._conversation_view = conversation_view
+        self._learner = learner
         self._gate = gate
         self._prompts = prompts
         self._clock = clock
 
-    def strategy(self, task: Task) -> Strategy:
-        """The task's strategy; a custom prompt has to be in the library and approved."""
+    def strategy(self, task: Task) -> Strategy | None:
+        """What finds gists; a custom prompt has to be in the library and approved. The owner's words need none."""
+        if task.strategy == VERBATIM:
+            return None
         options: dict[str, Any] = {}
         if task.max_summary_length is not None:
             options["max_summary_length"] = task.max_summary_length
@@ -111,43 +114,56 @@ class Distiller:
             options["custom_prompt"] = self._prompts.usable(task.prompt).text
         return make_strategy(task.strategy, **options)
 
+    def may_learn(self, session: str) -> bool:
+        """Whether the host lets this session be learned from."""
+        return self._conversation_view.may_learn(session)
+
+    def last_before(self, session: str) -> str:
+        """The message before the newest one."""
+        return self._conversation_view.last_before(session)
+
     def has_unread(self, job: Job) -> bool:
         """Whether anything was said or read in the session that its last run has not seen."""
-        return bool(unread(job, self._talks.of(job.task.session).conversation.messages))
+        return bool(unread(job, self._conversation_view.of(job.task.session).conversation.messages))
 
     def run(self, job: Job, model: ChatModel | None = None) -> Distilled:
         """Everything unread in a job that the caller has taken, batch by batch, each in a transaction of its own."""
-        strategy, talk = self.strategy(job.task), self._talks.of(job.task.session)
+        strategy, talk = self.strategy(job.task), self._conversation_view.of(job.task.session)
         done = Distilled(job.task)
         waiting = unread(job, talk.conversation.messages)
         while waiting:
             batch = _Batch(job, strategy, _next(waiting))
-            found = strategy.extract(replace(talk.conversation, messages=batch.messages), model)
-            done = self._promote(batch, self._provenance.bound(found, talk), done)
+            part = replace(talk.conversation, messages=batch.messages)
+            found = strategy.extract(part, model) if strategy is not None else ()
+            done = self._promote(batch, self._learner.learned(talk, batch.messages, found), done)
             waiting = waiting[len(batch.messages) :]
         with self._ledger.writing() as entry:
             self._jobs.put(entry, finished(self._own(job), job.asks))
             entry.event("session.read", session=job.task.session, strategy=job.task.strategy)
         return done
 
-    def _promote(self, batch: _Batch, bound: Sequence[Bound], done: Distilled) -> Distilled:
+    def _promote(self, batch: _Batch, learned: Sequence[Learned], done: Distilled) -> Distilled:
         session = batch.job.task.session
-        keyed = [(self._key(one), one) for one in bound]
+        keyed = [(self._key(one), one) for one in learned]
         while True:
             fresh = unpromoted(self._jobs.promoted(session), keyed)
-            candidates = [one.candidate for one in fresh.values()]
+            again = [one.candidate for key, one in keyed if key not in fresh and one.candidate.gist]
+            said = [one.candidate for one in fresh.values()]
             try:
-                verdicts = self._gate.admit_all(
-                    candidates, skip_rejected=True, also=partial(self._record, batch, frozenset(fresh))
-                )
+                verdicts = self._gate.learn(said, again, partial(self._record, batch, frozenset(fresh)))
             except _PromotedMeanwhile:
                 continue
+            except InvalidRequest as error:
+                if error.code != "memory_changed":
+                    raise
+                continue  # another worker refreshed one of these memories meanwhile: look again
             pairs = zip(fresh.values(), verdicts, strict=True)
+            taken = (Taken(one.extraction, one.is_owners, told, _gist(one)) for one, told in pairs)
             return replace(
                 done,
-                taken=(*done.taken, *(Taken(one.extraction, one.proof, verdict) for one, verdict in pairs)),
+                taken=(*done.taken, *taken),
                 messages=done.messages + len(batch.messages),
-                repeated=done.repeated + len(bound) - len(fresh),
+                repeated=done.repeated + len(learned) - len(fresh),
             )
 
     def _record(self, batch: _Batch, keys: frozenset[str], entry: Entry, verdicts: Sequence[Verdict]) -> None:
@@ -178,8 +194,14 @@ class Distiller:
             raise Overtaken("Another worker has taken this job over.")
         return current
 
-    def _key(self, one: Bound) -> str:
-        return self._ledger.digest("candidate", candidate_key(one.extraction, one.candidate.standing.label))[:32]
+    def _key(self, one: Learned) -> str:
+        place = one.candidate.origin.message or "" if one.is_owners else ""
+        label = f"{one.candidate.standing.label} {place}".strip()
+        return self._ledger.digest("candidate", candidate_key(one.extraction, label))[:32]
+
+
+def _gist(learned: Learned) -> str:
+    return learned.candidate.gist.text if learned.candidate.gist is not None else ""
 
 
 class _PromotedMeanwhile(Exception):

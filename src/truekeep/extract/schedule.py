@@ -1,4 +1,8 @@
-"""Extraction: which sessions are to be distilled, when, and by whom. Now, or in the background after a debounce."""
+"""Which sessions are to be learned from, when, and by whom: when they end, after a quiet spell, or now.
+
+What the owner said is remembered by itself (the setting ``learn``). A strategy that finds gists is a job of its own, so
+that a model that fails delays its gists and never the owner's words.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from truekeep.config import Settings
-from truekeep.distil import Distilled, Distiller, Overtaken
 from truekeep.errors import InvalidRequest, KeepClosed, TruekeepError
 from truekeep.extract import events
-from truekeep.extract.job_rows import SealedJobs
 from truekeep.extract.jobs import (
     DONE,
     WAITING,
@@ -27,19 +28,25 @@ from truekeep.extract.jobs import (
     released,
     taken,
 )
-from truekeep.origin import require, session_name
-from truekeep.stores.audit import Touched
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger
-from truekeep.types import Channel
-from truekeep.worker import Worker
+from truekeep.extract.learning import VERBATIM
+from truekeep.extract.run import Distilled, Distiller, Overtaken
+from truekeep.extract.worker import Worker
+from truekeep.trust.origin import require, session_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from truekeep.config import Settings
+    from truekeep.extract.job_rows import SealedJobs
     from truekeep.extract.llm import ChatModel
+    from truekeep.sessions.transcripts import Observation
+    from truekeep.stores.chain import Touched
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger
+    from truekeep.types import Channel
 
 CUSTOM = "custom"
+OFF = "off"
 OnDone = Callable[[Distilled], None]
 """Told of every background run, also of one that failed."""
 
@@ -60,17 +67,18 @@ class Extractions:
         self._jobs = jobs
         self._distiller = distiller
         self._channel = channel
-        self._strategy = settings.extract_strategy
+        self._learned = _strategies(settings.learn)
         self._pace = Pace(
-            timedelta(seconds=settings.extract_debounce_seconds), timedelta(seconds=settings.extract_delay_seconds)
+            timedelta(seconds=settings.learn_debounce_seconds), timedelta(seconds=settings.learn_delay_seconds)
         )
         self._clock = clock
         self._name = secrets.token_hex(8)
         self._model: ChatModel | None = None
         self._on_done: OnDone | None = None
         self._worker: Worker | None = None
-        if self._strategy:
-            distiller.strategy(Task("settings", self._strategy))
+        self._is_own_worker = self._is_started = False
+        for strategy in self._learned:
+            distiller.strategy(Task("settings", strategy))
         ledger.watch(self._note)
 
     # Asking
@@ -92,22 +100,32 @@ class Extractions:
             entry.event("extraction.queued", session=task.session, strategy=task.strategy, by=via)
         return job
 
-    def heard(self, entry: Entry, session: str) -> None:
-        """The owner said something: with ``extract_strategy`` set the session is queued, in the same transaction."""
-        if self._strategy:
-            task = Task(session, self._strategy)
-            self._jobs.put(entry, asked(self._jobs.get(task), task, self._clock(), self._pace))
+    def heard(self, entry: Entry, seen: Observation) -> None:
+        """The owner said something: the session is queued in the same transaction, unless nothing is to be learned."""
+        session = seen.session
+        for strategy in self._learned if self._distiller.may_learn(session) else ():
+            task = Task(session, strategy)
+            known = self._jobs.get(task)
+            job = asked(known, task, self._clock(), self._pace)
+            # Learning covers what is said from now on, not what a session held before it was turned on.
+            self._jobs.put(entry, job if known else replace(job, through=self._distiller.last_before(session)))
 
     def ended(self, session: str) -> None:
-        """The session is over: what waits for it to be quiet need not wait any longer."""
-        if not self._strategy:
+        """The session is over: what the owner said in it is remembered at once, and gists need not wait any longer.
+
+        What fails stays queued.
+        """
+        name = session_name(session)
+        waiting = [job for one in self._learned if (job := self._jobs.get(Task(name, one))) and job.state == WAITING]
+        if not waiting:
             return
-        task = Task(session_name(session), self._strategy)
         with self._ledger.writing() as entry:
-            current = self._jobs.get(task)
-            if current is not None and current.state == WAITING:
-                self._jobs.put(entry, replace(current, due=min(current.due, self._clock())))
-                entry.event("session.ended", session=session)
+            for job in waiting:
+                self._jobs.put(entry, replace(job, due=min(job.due, self._clock())))
+            entry.event("session.ended", session=session)
+        mine = self._take(Task(name, VERBATIM))
+        if mine is not None:
+            self._attempt(mine, None)
 
     def jobs(self) -> list[Job]:
         """Every job with its state, its failures and when it is due."""
@@ -147,15 +165,27 @@ class Extractions:
         return list(self._runs(model))
 
     def start(self, model: ChatModel | None = None, on_done: OnDone | None = None) -> None:
-        """Empty the queue in the background from now on, until the keep is closed."""
-        if self._worker is not None:
+        """Empty the queue in the background from now on, with a model for gists, until the keep is closed."""
+        if self._is_started:
             raise InvalidRequest("The background extraction runs already.", code="extraction_running")
-        self._model, self._on_done = model, on_done
-        self._worker = Worker(self)
+        self._model, self._on_done, self._is_started = model, on_done, True
+        self._worker = self._worker or Worker(self)
+
+    def learn_in_background(self) -> None:
+        """Let a thread of this keep's own do what is due. It begins with the first thing that waits."""
+        self._is_own_worker = True
+        if self._learned and self._jobs.waiting():
+            self._worker = self._worker or Worker(self)
+
+    def catch_up(self) -> None:
+        """Remember what the owner said in every session, also where it is not quiet yet; what fails stays queued."""
+        for job in self._jobs.waiting():
+            if job.task.strategy == VERBATIM:
+                self.ended(job.task.session)
 
     def stop(self) -> None:
         """End the background extraction; what it was at is put back, so that the next worker need not wait."""
-        worker, self._worker = self._worker, None
+        worker, self._worker, self._is_own_worker, self._is_started = self._worker, None, False, False
         if worker is None:
             return
         worker.stop()
@@ -237,6 +267,14 @@ class Extractions:
             return
 
     def _note(self, changed: Sequence[Touched]) -> None:
-        worker = self._worker
-        if worker is not None and any(table == "jobs" for table, _, _ in changed):
-            worker.wake()
+        if any(table == "jobs" for table, _, _ in changed):
+            if self._worker is None and self._is_own_worker:
+                self._worker = Worker(self)
+            elif self._worker is not None:
+                self._worker.wake()
+
+
+def _strategies(learn: str) -> tuple[str, ...]:
+    if learn in (OFF, VERBATIM):
+        return () if learn == OFF else (VERBATIM,)
+    return VERBATIM, learn

@@ -21,7 +21,7 @@ from truekeep.extract.template import field_names
 
 if TYPE_CHECKING:
     from truekeep.extract.llm import ChatModel
-    from truekeep.extract.offline.extractor import Statement
+    from truekeep.extract.offline.extractor import OfflineStatement
 
 
 class Strategy(Protocol):
@@ -45,9 +45,9 @@ class Discrete:
             return _with_model(self.name, conversation, model)
         return [self._extraction(found) for found in _statements(conversation) if found.kind in self.kinds]
 
-    def _extraction(self, found: Statement) -> Extraction:
+    def _extraction(self, found: OfflineStatement) -> Extraction:
         kind = "episodic" if found.kind == "event" else "semantic"
-        return Extraction(found.text, (Support(found.quote, found.message_id),), self.name, kind, plainer=found.plainer)
+        return Extraction(found.text, (Support(found.quote, found.message_id),), self.name, kind)
 
 
 class Preferences(Discrete):
@@ -74,14 +74,11 @@ class Summary:
         if model is not None:
             return _with_model(self.name, conversation, model, max_text=self.max_summary_length)
         chosen = self._chosen(_statements(conversation))
-        parts = [
-            Extraction(found.text, (Support(found.quote, found.message_id),), self.name, plainer=found.plainer)
-            for found in chosen
-        ]
+        parts = [Extraction(found.text, (Support(found.quote, found.message_id),), self.name) for found in chosen]
         return [combined(parts)] if parts else []
 
-    def _chosen(self, statements: Iterable[Statement]) -> list[Statement]:
-        chosen: list[Statement] = []
+    def _chosen(self, statements: Iterable[OfflineStatement]) -> list[OfflineStatement]:
+        chosen: list[OfflineStatement] = []
         room = self.max_summary_length
         for found in statements:
             if len(found.text) + 2 <= room:
@@ -139,7 +136,7 @@ def combined(parts: Sequence[Extraction]) -> Extraction:
     """One candidate that says what several say, and rests on all that they rest on."""
     supports = dict.fromkeys(support for part in parts for support in part.supports)
     text = ". ".join(part.text.rstrip(".") for part in parts) + "."
-    return replace(parts[0], text=text, supports=tuple(supports), plainer=(), parts=tuple(parts))
+    return replace(parts[0], text=text, supports=tuple(supports))
 
 
 STRATEGIES: Mapping[str, type[Any]] = {kind.name: kind for kind in (Discrete, Summary, Preferences, Custom)}
@@ -183,7 +180,7 @@ def _with_model(name: str, conversation: Conversation, model: ChatModel, max_tex
     return extract_with(model, conversation, ask, strategy=name, max_text=max_text)
 
 
-def _statements(conversation: Conversation) -> list[Statement]:
+def _statements(conversation: Conversation) -> list[OfflineStatement]:
     from truekeep.extract.offline.extractor import extract_statements  # noqa: PLC0415 - loads the languages
 
     return extract_statements(conversation)

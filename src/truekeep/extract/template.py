@@ -28,14 +28,14 @@ _HINT = "Use plain {name} fields; write {{ and }} for literal braces, for exampl
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TemplatePiece:
     """Literal text, followed by a field's name unless the template ends."""
 
     literal: str
     name: str | None = None
 
 
-def parse_template(template: str) -> list[Piece]:
+def parse_template(template: str) -> list[TemplatePiece]:
     """The template's pieces; anything but plain names and literal braces is refused."""
     return list(_pieces(template))
 
@@ -49,17 +49,17 @@ def field_names(template: str) -> frozenset[str]:
     return names
 
 
-def _pieces(template: str) -> Iterator[Piece]:
+def _pieces(template: str) -> Iterator[TemplatePiece]:
     done = 0
     while True:
         literal = _LITERAL.match(template, done)
         text, done = (literal[0], literal.end()) if literal else ("", done)
         text = text.replace("{{", "{").replace("}}", "}")
         if done == len(template):
-            yield Piece(text)
+            yield TemplatePiece(text)
             return
         end = _field_end(template, done)
-        yield Piece(text, _field_name(template[done + 1 : end]))
+        yield TemplatePiece(text, _field_name(template[done + 1 : end]))
         done = end + 1
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from truekeep.errors import KeepClosed
 
-_log = logging.getLogger("truekeep.worker")
+_log = logging.getLogger("truekeep.extract.worker")
 _LONGEST_SLEEP = 5.0
 """Seconds after which it looks again: another process may have queued something."""
 

@@ -9,29 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from truekeep.candidate import checked_json, checked_text
-from truekeep.channels import Channels
-from truekeep.config import Settings
 from truekeep.errors import InvalidRequest, NotAllowed, TruekeepError
 from truekeep.extract.conversation import Message
-from truekeep.extract.job_rows import SealedJobs
 from truekeep.extract.jobs import DONE
 from truekeep.extract.working import Summarise, Window, WorkingMemory, statements_of, window
-from truekeep.extract.working_rows import SealedWorking
-from truekeep.gate import Gate
-from truekeep.origin import person_name, require, session_name, standing_of
-from truekeep.sessions import Sessions
-from truekeep.stores.ledger import Ledger
-from truekeep.transcripts import Observation
+from truekeep.trust.candidate import checked_json, checked_text
+from truekeep.trust.origin import person_name, require, session_name, standing_of
 from truekeep.types import Candidate, Decision, Origin, Standing
 
+if TYPE_CHECKING:
+    from truekeep.config import Settings
+    from truekeep.extract.job_rows import SealedJobs
+    from truekeep.extract.working_rows import SealedWorking
+    from truekeep.sessions.channels import Channels
+    from truekeep.sessions.sessions import Sessions
+    from truekeep.sessions.transcripts import Observation
+    from truekeep.stores.ledger import Ledger
+    from truekeep.write.gate import Gate
+
 _ALL = -1
+SERVED = "truekeep"
+"""Where a session's data hold what the service itself notes; no caller of the service names it."""
 Observe = Callable[..., None]
 
 
-class Working:
+class WorkingSessions:
     """The sessions' working memory."""
 
     def __init__(
@@ -70,11 +74,20 @@ class Working:
         """Set what is given and leave the rest as it is. Data and context are screened like anything that is written.
 
         ``speaker`` is what the owner is called; it counts in the proof of quotes, so only the owner's channel sets it.
+        A life span and a budget decide what is left of a session, so they take the owner's channel or one that may
+        delete. Whoever stands below may only add to data and context.
         """
         channel, name = self._channels.get(via), session_name(session)
         require(channel, "write")
         if speaker is not None and channel.standing is not Standing.OWNER:
             raise NotAllowed("Only the owner's channel says what the owner is called.", code="speaker_not_owners")
+        may_change = channel.standing is Standing.OWNER or channel.may("delete")
+        if not may_change and (ttl is not None or token_budget is not None):
+            raise NotAllowed(
+                "A session's life span and budget are the owner's to set.",
+                code="session_not_own",
+                hint="Leave them out, or use a channel that may delete.",
+            )
         changed = {
             "data": checked_json("data", data, self._settings.working_cap) if data is not None else None,
             "context": checked_text(context, self._settings.working_cap) if context is not None else None,
@@ -90,6 +103,8 @@ class Working:
             now = self._clock()
             before = self._rows.get(name) or WorkingMemory(name, now, now)
             given: dict[str, Any] = {field: value for field, value in changed.items() if value is not None}
+            if not may_change:
+                given |= _added(before, given)
             after = replace(before, **given, via=via if writes else before.via, updated_at=now)
             self._rows.put(entry, after)
             if writes and standing is Standing.HEARSAY:
@@ -196,6 +211,20 @@ class Working:
             return self._channels.get(name).standing is Standing.OWNER
         except TruekeepError:
             return False
+
+
+def _added(before: WorkingMemory, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session holds once somebody has added to it who may change nothing in it."""
+    data, context = {**before.data, **given.get("data", {})}, given.get("context", before.context)
+    theirs = {name: value for name, value in before.data.items() if name != SERVED}
+    is_changed = any(data[name] != value for name, value in theirs.items())
+    if is_changed or before.context not in ("", context):
+        raise NotAllowed(
+            "What is in a session already is the owner's to change.",
+            code="session_not_own",
+            hint="Add under new names.",
+        )
+    return {"data": data | theirs} if "data" in given else {}  # true is 1 in a comparison, and not in JSON
 
 
 def _message(seen: Observation) -> Message:

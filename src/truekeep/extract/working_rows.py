@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 
 from truekeep.extract.working import WorkingMemory
-from truekeep.stores.entry import Entry
-from truekeep.stores.ledger import Ledger, Sealed
-from truekeep.types import utc_moment, utc_text
+from truekeep.stores.records import stored
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from truekeep.stores.entry import Entry
+    from truekeep.stores.ledger import Ledger, Sealed
+
+_WORKING = stored(WorkingMemory, given=("session", "messages"), names={"ttl": "ttl_seconds"})
 
 
 class SealedWorking:
@@ -32,11 +33,7 @@ class SealedWorking:
 
     def put(self, entry: Entry, memory: WorkingMemory) -> None:
         """Keep a session inside the caller's transaction, in the place of its earlier state."""
-        known = self._ledger.get("working", memory.session)
-        if known is None:
-            entry.put("working", memory.session, _body(memory))
-        else:
-            entry.replace("working", known.row, _body(memory))
+        entry.set("working", memory.session, _WORKING.write(memory))
 
     def remove(self, entry: Entry, session: str) -> bool:
         """Take a session away inside the caller's transaction, altered or not; whether it was there."""
@@ -46,35 +43,5 @@ class SealedWorking:
         return known is not None
 
 
-def _body(memory: WorkingMemory) -> dict[str, Any]:
-    return {
-        "v": FORMAT,
-        "created_at": utc_text(memory.created_at),
-        "updated_at": utc_text(memory.updated_at),
-        "data": dict(memory.data),
-        "context": memory.context,
-        "via": memory.via,
-        "speaker": memory.speaker,
-        "ttl_seconds": None if memory.ttl is None else memory.ttl.total_seconds(),
-        "token_budget": memory.token_budget,
-    }
-
-
 def _memory(sealed: Sealed) -> WorkingMemory | None:
-    if not sealed.verified:
-        return None
-    body = json.loads(sealed.row.body)
-    if body["v"] != FORMAT:
-        return None
-    ttl = body["ttl_seconds"]
-    return WorkingMemory(
-        session=sealed.row.id,
-        created_at=utc_moment(body["created_at"]),
-        updated_at=utc_moment(body["updated_at"]),
-        data=body["data"],
-        context=body["context"],
-        via=body["via"],
-        speaker=body["speaker"],
-        ttl=None if ttl is None else timedelta(seconds=ttl),
-        token_budget=body["token_budget"],
-    )
+    return _WORKING.read(json.loads(sealed.row.body), session=sealed.row.id) if sealed.verified else None

@@ -6,9 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from truekeep.extract.offline.grammar import Grammar
-from truekeep.extract.offline.sentences import masked
+from truekeep.text.sentences import masked
+
+if TYPE_CHECKING:
+    from truekeep.extract.offline.grammar import Grammar
 
 LONGEST = 300
 _MOST_SPLITS = 24
@@ -16,7 +19,7 @@ _TRAILING = re.compile(r"[\s.,;:!?…。\uff01\uff1f\uff0c\uff1b()\u2013\u2014-]
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class OfflineClause:
     """One statement: where it is in the sentence, what kind it is, and whether its subject is left out."""
 
     start: int
@@ -25,7 +28,7 @@ class Clause:
     implied: bool = False
 
 
-def statements(sentence: str, grammar: Grammar) -> Iterator[Clause]:
+def statements(sentence: str, grammar: Grammar) -> Iterator[OfflineClause]:
     """The statements a sentence makes about its speaker, in order."""
     shown = masked(sentence).replace("\u2019", "'")
     asking = sentence.rstrip("\"'”\u2019)] ").endswith(("?", "\uff1f"))
@@ -61,7 +64,9 @@ def _starts_something(rest: str, grammar: Grammar) -> bool:
     return _implied_kind(rest, grammar) is not None
 
 
-def _clause(shown: str, sentence: str, start: int, end: int, grammar: Grammar, first_person: bool) -> Clause | None:
+def _clause(
+    shown: str, sentence: str, start: int, end: int, grammar: Grammar, first_person: bool
+) -> OfflineClause | None:
     start += _led_in(shown[start:end], grammar)
     end = start + len(_without_tail(shown[start:end], grammar))
     piece = shown[start:end].lower()
@@ -69,11 +74,11 @@ def _clause(shown: str, sentence: str, start: int, end: int, grammar: Grammar, f
         return None
     kind = grammar.kind_of(piece)
     if kind is not None:
-        return Clause(start, end, kind)
+        return OfflineClause(start, end, kind)
     if any(pattern.match(sentence[start:end].replace("\u2019", "'")) for pattern in grammar.exact):
-        return Clause(start, end, "fact")
+        return OfflineClause(start, end, "fact")
     kind = _implied_kind(piece, grammar) if first_person or _opens_with_verb(piece, grammar) else None
-    return None if kind is None else Clause(start, end, kind, implied=True)
+    return None if kind is None else OfflineClause(start, end, kind, implied=True)
 
 
 def _implied_kind(piece: str, grammar: Grammar) -> str | None:

@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
-from truekeep.extract.offline.grammar import Grammar
 from truekeep.text.language import language
+
+if TYPE_CHECKING:
+    from truekeep.extract.offline.grammar import Grammar
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _FUTURE = re.compile(r"\b(?:'m|am|'ll|will|leaves?|have|has|is|starts?|arrives?|meeting|flying|going)\b|'m\b|'ll\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class DateEdit:
     """A stretch of a text and what is put in its place."""
 
     start: int
@@ -36,29 +39,29 @@ class _Found:
     when: date
 
 
-def date_edits(clause: str, grammar: Grammar, sent: date) -> list[Edit]:
+def date_edits(clause: str, grammar: Grammar, sent: date) -> list[DateEdit]:
     """The replacements that make a clause's relative dates absolute."""
     if not grammar.spaced:
         return list(_unspaced(clause, grammar, sent))
     words = [(match[0].lower(), match.start(), match.end()) for match in _WORD.finditer(clause)]
-    edits: list[Edit] = []
+    edits: list[DateEdit] = []
     at = 0
     while at < len(words):
         found = _at([word for word, _, _ in words[at : at + 5]], words[at - 1][0] if at else "", clause, grammar, sent)
         if found is None:
             at += 1
             continue
-        edits.append(Edit(words[at][1], words[at + found.words - 1][2], _shown(found, grammar)))
+        edits.append(DateEdit(words[at][1], words[at + found.words - 1][2], _shown(found, grammar)))
         at += found.words
     return edits
 
 
-def _unspaced(clause: str, grammar: Grammar, sent: date) -> Iterator[Edit]:
+def _unspaced(clause: str, grammar: Grammar, sent: date) -> Iterator[DateEdit]:
     for word, offset in grammar.days.items():
         at = clause.find(word)
         if at >= 0:
             found = _Found(1, "day", sent + timedelta(days=offset))
-            yield Edit(at, at + len(word), _shown(found, grammar))
+            yield DateEdit(at, at + len(word), _shown(found, grammar))
 
 
 def _at(words: list[str], before: str, clause: str, grammar: Grammar, sent: date) -> _Found | None:

@@ -9,27 +9,25 @@ from truekeep.extract.conversation import MAX_TEXT, Conversation, Message
 from truekeep.extract.offline.clauses import statements
 from truekeep.extract.offline.dates import date_edits
 from truekeep.extract.offline.grammar import Grammar, grammar_of
-from truekeep.extract.offline.grounding import grounded, labelled
-from truekeep.extract.offline.sentences import own_sentences
+from truekeep.extract.offline.grounding import grounded
+from truekeep.text.sentences import own_sentences
 
 LONGEST_MESSAGE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class OfflineStatement:
     """One statement: its grounded text, its verbatim quote and message, and what kind it is."""
 
     text: str
     quote: str
     message_id: str
     kind: str
-    plainer: tuple[str, ...] = ()
-    """The same with nothing turned round: the quote behind the speaker's name, the quote, the whole sentence."""
 
 
-def extract_statements(conversation: Conversation) -> list[Statement]:
+def extract_statements(conversation: Conversation) -> list[OfflineStatement]:
     """What the owner said about themselves, each thing once. Nothing is taken from any other message."""
-    found: dict[str, Statement] = {}
+    found: dict[str, OfflineStatement] = {}
     language: Grammar | None = None
     for message in conversation.owner_messages():
         language = grammar_of(message.text, language)
@@ -40,14 +38,14 @@ def extract_statements(conversation: Conversation) -> list[Statement]:
     return list(found.values())
 
 
-def _of_message(message: Message, grammar: Grammar, speaker: str | None) -> Iterator[Statement]:
+def _of_message(message: Message, grammar: Grammar, speaker: str | None) -> Iterator[OfflineStatement]:
     for span in own_sentences(message.text[:LONGEST_MESSAGE]):
         yield from statements_of(message, span, grammar, speaker)
 
 
 def statements_of(
     message: Message, span: tuple[int, int], grammar: Grammar, speaker: str | None
-) -> Iterator[Statement]:
+) -> Iterator[OfflineStatement]:
     """What one sentence of a message states about its speaker."""
     sentence = message.text[span[0] : span[1]]
     for clause in statements(sentence, grammar):
@@ -55,5 +53,4 @@ def statements_of(
         dates = date_edits(quote, grammar, message.at.date()) if message.is_dated else []
         text = grounded(quote, grammar, speaker, dates, kind=clause.kind, implied=clause.implied)
         if len(text) <= MAX_TEXT:
-            plainer = (labelled(quote, grammar, speaker), quote, labelled(sentence, grammar, speaker))
-            yield Statement(text, quote, message.id, clause.kind, plainer)
+            yield OfflineStatement(text, quote, message.id, clause.kind)

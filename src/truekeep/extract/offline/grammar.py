@@ -6,17 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from truekeep.text.language import language
+from truekeep.text.language import language, language_table, languages_with
 
-LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh")
 KINDS = ("preference", "event", "fact")
 """The kinds of statement, the most particular first: what happened is not also a fact about the speaker."""
-_LETTERS = {
-    "de": "ßäöü", "es": "ñ¿¡", "fr": "çœêèë", "pt": "ãõ", "cs": "ěřů", "sk": "ľĺŕôä", "it": "òù"
-}  # fmt: skip
 _LITERAL = re.compile(r"(?<!\\)[^\W\d_]{2,}")
 _IDEOGRAPH = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -27,6 +22,7 @@ class Grammar:
     """One language: how statements are found, and how the first person is turned into a name."""
 
     name: str
+    letters: frozenset[str]
     user: str
     possessive: str
     accept: tuple[tuple[str, re.Pattern[str]], ...]
@@ -64,11 +60,12 @@ class Grammar:
 @cache
 def grammar(name: str) -> Grammar:
     """The grammar of one language."""
-    table = _table(name)
+    table = language_table(name, "statements")
     parts = table.get("parts", {})
     accept = [(kind, _expand(text, parts)) for kind in KINDS for text in table["accept"][kind]]
     return Grammar(
         name=name,
+        letters=frozenset(table.get("letters", "")),
         user=table["user"],
         possessive=table.get("possessive", ""),
         accept=tuple((kind, re.compile(text)) for kind, text in accept),
@@ -93,7 +90,7 @@ def grammar(name: str) -> Grammar:
         spaced=table.get("spaced", True),
         dates=table["dates"],
         days=table["days"] if "days" in table else language(name).days,
-        vocabulary=_vocabulary(table, [text for _, text in accept]),
+        vocabulary=_vocabulary(name, table, [text for _, text in accept]),
     )
 
 
@@ -104,10 +101,10 @@ def grammar_of(text: str, fallback: Grammar | None = None) -> Grammar | None:
     words = [word.lower() for word in _WORD.findall(text[:2_000])]
     letters = set(text.lower())
     best, most = fallback, 0
-    for name in LANGUAGES[:-1]:
-        votes = 2 * len(letters & set(_LETTERS.get(name, ""))) + _known(words, grammar(name).vocabulary)
+    for known in map(grammar, languages_with("statements")):
+        votes = 2 * len(letters & known.letters) + _known(words, known.vocabulary) if known.spaced else 0
         if votes > most:
-            best, most = grammar(name), votes
+            best, most = known, votes
     return best
 
 
@@ -115,24 +112,15 @@ def _known(words: Iterable[str], vocabulary: frozenset[str]) -> int:
     return sum(word in vocabulary for word in words)
 
 
-def _vocabulary(table: dict[str, Any], patterns: Iterable[str]) -> frozenset[str]:
+def _vocabulary(name: str, table: Mapping[str, Any], patterns: Iterable[str]) -> frozenset[str]:
     """Every word the file knows, with the house's function words: what speaks for the language."""
     texts = [*patterns, *table["asks"], *table["lead_ins"], *table["joiners"]]
     found = {word for text in texts for word in _LITERAL.findall(text.lower())}
     found |= {*table["forms"], *table["words"], *table["subject"]}
     if table.get("spaced", True):
-        known = language(table["name"])
+        known = language(name)
         found |= {*known.roles, *known.days, *known.weekdays, *known.months}
     return frozenset(found)
-
-
-def _table(name: str) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - only paid for when something is extracted
-
-    source = files("truekeep").joinpath("data", "extract", "languages", f"{name}.yaml").read_text("utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    table: dict[str, Any] = yaml.load(source, Loader=loader)  # noqa: S506 - both loaders are the safe ones
-    return table
 
 
 def _expand(text: str, parts: Mapping[str, str]) -> str:
@@ -142,7 +130,8 @@ def _expand(text: str, parts: Mapping[str, str]) -> str:
 
 
 def _any(words: Iterable[str]) -> str:
-    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    """A pattern for any of the words, and for nothing if there are none."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"
 
 
 def _openers(words: Iterable[str], *, spaced: bool) -> re.Pattern[str]:
