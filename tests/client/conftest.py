@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import secrets
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
-from tests.serve.conftest import KEYWORDS, Served, running
+from tests.serve.conftest import KEYWORDS, Own, Served, running, served, service
 from truekeep import Keep
 from truekeep.client import AsyncKeep
 from truekeep.client import Keep as ServedKeep
-from truekeep.client.shell import Asynchronous
+from truekeep.client.wires import Asynchronous
 
+__all__ = ["served", "service"]
 WAYS = ("embedded", "served", "async")
 ROLES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("user", ("read", "write", "delete"), ""),
@@ -68,47 +68,22 @@ def tokens_of(served: Served, keep: str = "alice") -> list[str]:
     return [served.tokens.add(keep, channel, may, subject=subject)[0] for channel, may, subject in ROLES]
 
 
-class Own(Served):
-    """A service that several tests share, each with a keep of its own."""
-
-    name = "alice"
-
-    def token(self, kind: str, keep: str | None = None) -> str:
-        return super().token(kind, keep or self.name)
-
-    def client(self, kind: str | None = "owner", keep: str | None = None, **options: Any) -> httpx.Client:
-        return super().client(kind, keep or self.name, **options)
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Served]:
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("XDG_CACHE_HOME", str(shared_cache))
-        with running(tmp_path_factory.mktemp("service")) as started:
-            yield started
-
-
 @pytest.fixture
-def served(service: Served) -> Iterator[Served]:
-    own = Own(service.home, service.address, service.tokens, service.app)
-    own.name = f"keep-{secrets.token_hex(4)}"
-    yield own
-    own.close()
-
-
-@pytest.fixture
-def client(served: Served) -> Iterator[ServedKeep]:
-    assert isinstance(served, Own)
+def client(served: Own) -> Iterator[ServedKeep]:
     with ServedKeep(served.address, token=tokens_of(served, served.name)) as keep:
         yield keep
 
 
+ASKED = replace(KEYWORDS, learn="off")
+"""A service learns in the background, at a moment of its own; here both do what they are asked and nothing else."""
+
+
 def opened(way: str, home: Path) -> Iterator[Any]:
     if way == "embedded":
-        with Keep.open("alice", home=home, settings=KEYWORDS) as keep:
+        with Keep.open("alice", home=home, settings=ASKED) as keep:
             yield keep
         return
-    with running(home) as service:
+    with running(home, ASKED) as service:
         given = tokens_of(service)
         if way == "served":
             with ServedKeep(service.address, token=given) as served_keep:

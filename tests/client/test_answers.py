@@ -20,18 +20,33 @@ from hypothesis import strategies as st
 from tests.client.scripted import JSON, PROBLEM, Said, answer, problem, scripted
 from tests.serve.conftest import Served
 from truekeep import ActionAnswer, Filters, TruekeepError, Verdict, errors
-from truekeep.client import AsyncKeep, Keep, answers, rebuild, rebuild_reports, rebuild_sessions
-from truekeep.distil import Distilled
-from truekeep.erasure import Receipt
+from truekeep.act.tickets import TicketRecord
+from truekeep.client import AsyncKeep, Keep, answers, rebuild
 from truekeep.errors import AnswerRefused, ConfigError, InvalidRequest, NotAllowed, NotAuthenticated, NotServed
 from truekeep.extract.jobs import Task
 from truekeep.extract.library import PromptVersion
+from truekeep.extract.run import Distilled
 from truekeep.extract.working import Window, WorkingMemory
-from truekeep.incident import Incident, Report
-from truekeep.recall import Recall
+from truekeep.incident.records import Incident
+from truekeep.incident.report import IncidentReport
+from truekeep.ops.erasure import Receipt
+from truekeep.read.recall import Recall
 from truekeep.serve.problem import problem_of
-from truekeep.tickets import TicketRecord
-from truekeep.types import AuditEvent, Channel, Item, Snapshot, Verification
+from truekeep.serve.rest.hits import members_of
+from truekeep.types import (
+    AuditEvent,
+    Channel,
+    Item,
+    Memory,
+    Origin,
+    Recalled,
+    Snapshot,
+    Standing,
+    Verification,
+    utc_moment,
+)
+
+pytestmark = pytest.mark.slow
 
 SECRET = "tk_0123456789ab_this-is-the-secret-that-must-never-show"
 
@@ -102,23 +117,35 @@ _READERS = [
     rebuild.recall,
     rebuild.item,
     rebuild.snapshot,
-    rebuild_reports.report,
-    rebuild_reports.incident,
-    rebuild_reports.event,
-    rebuild_reports.verification,
-    rebuild_reports.channel,
+    rebuild.report,
+    rebuild.incident,
+    rebuild.event,
+    rebuild.verification,
+    rebuild.channel,
     rebuild.shown,
-    rebuild_reports.receipt,
-    rebuild_sessions.working,
-    rebuild_sessions.window,
-    rebuild_sessions.prompt,
-    rebuild_sessions.waiting,
-    lambda held: rebuild_sessions.distilled(held, Task("s-1", "discrete")),
+    rebuild.receipt,
+    rebuild.working,
+    rebuild.window,
+    rebuild.prompt,
+    rebuild.waiting,
+    lambda held: rebuild.distilled(held, Task("s-1", "discrete")),
     lambda held: rebuild.action_answer(held, lambda *_: None),
 ]
 
 
-_VALUES = {Verdict, Recall, Item, Snapshot, Report, Incident, AuditEvent, Verification, Channel, dict, ActionAnswer}
+_VALUES = {
+    Verdict,
+    Recall,
+    Item,
+    Snapshot,
+    IncidentReport,
+    Incident,
+    AuditEvent,
+    Verification,
+    Channel,
+    dict,
+    ActionAnswer,
+}
 _VALUES |= {Receipt, WorkingMemory, Window, PromptVersion, TicketRecord, Distilled}
 
 
@@ -376,3 +403,27 @@ def test_without_its_extra_it_says_the_line_that_installs_it() -> None:
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "extra_missing Install it with: pip install 'truekeep[client]'\n"
+
+
+@pytest.mark.parametrize("cut", [None, slice(9, 24)], ids=["whole", "a part"])
+def test_a_hit_comes_back_with_all_that_the_library_says_of_it(cut: slice | None) -> None:
+    whole, at = "It rains. The key is 4711. It snows.", utc_moment("2026-03-02T12:00:00.000000Z")
+    memory = Memory("mem_1", whole, Standing.OWNER, Origin("user"), at, at, valid_from=at)
+    text = whole if cut is None else whole[cut]
+    sent = Recalled(
+        text,
+        0.5,
+        True,
+        "The owner said it.",
+        False,
+        at,
+        memory,
+        gist="The key is 4711.",
+        question="What is the key?",
+        newer="mem_2",
+        window=(9, 24),
+    )
+    held = json.loads(json.dumps({"hits": [members_of(sent)], "withheld": {}, "degraded": ""}))
+    (found,) = rebuild.recall(held)
+    assert found == sent
+    assert found.memory.text == whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import socket
@@ -66,6 +67,7 @@ def signed(given: dict[str, Any], key: Any = RSA_KEY, algorithm: str = "RS256", 
 
 
 def test_a_token_of_the_issuer_is_believed(guarded: Served) -> None:
+    guarded.make("alice")
     assert status(guarded, f"Bearer {signed(claims())}") == 200
     assert status(guarded, f"Bearer {signed(claims(truekeep_may=['read']))}") == 200
     assert status(guarded, f"Bearer {signed(claims(), EC_KEY, 'ES256', kid='ec-1')}") == 200
@@ -88,6 +90,12 @@ def confused() -> str:
 
     mark = hmac.new(pem, f"{head}.{body}".encode(), hashlib.sha256).digest()
     return f"{head}.{body}.{base64.urlsafe_b64encode(mark).decode().rstrip('=')}"
+
+
+def nested() -> str:
+    """A header that takes whoever parses it a level deeper with every sign."""
+    head = base64.urlsafe_b64encode(b'{"alg":"RS256","kid":' + b"[" * 5_000).decode().rstrip("=")
+    return f"{head}.e30.e30"
 
 
 FORGED: dict[str, Callable[[], str]] = {
@@ -113,6 +121,7 @@ FORGED: dict[str, Callable[[], str]] = {
     "capabilities that conflict": lambda: signed(claims(truekeep_may="write review")),
     "unknown capabilities": lambda: signed(claims(truekeep_may="root")),
     "an agent with power": lambda: signed(claims(truekeep_channel="agent", truekeep_may="read admin")),
+    "a header that is nested": nested,
     "too long": lambda: signed(claims(padding="x" * 9_000)),
     "three dots": lambda: "a.b.c",
 }
@@ -143,6 +152,7 @@ def test_a_header_that_is_no_token_is_refused(guarded: Served, header: str) -> N
 
 
 def test_revoked_and_expired_tokens_are_refused_while_it_runs(guarded: Served) -> None:
+    guarded.make("alice")
     secret, token = guarded.tokens.add("alice", "user", ["read"])
     assert status(guarded, f"Bearer {secret}") == 200
     guarded.tokens.revoke(token.id)
@@ -235,6 +245,11 @@ def test_without_authentication_a_page_in_a_browser_gets_nowhere(home: Path) -> 
         assert httpx.get(address, headers={"Origin": "https://evil.example"}, trust_env=False).status_code == 401
         assert httpx.get(address, headers={"Host": "evil.example"}, trust_env=False).status_code == 401
         assert httpx.get(f"{service.address}/v1/review", trust_env=False).status_code == 403
+        for site in ("cross-site", "same-site"):  # a picture's address, and a page on another port
+            assert httpx.get(address, headers={"Sec-Fetch-Site": site}, trust_env=False).status_code == 401
+            refused = httpx.post(address, headers={"Sec-Fetch-Site": site}, json={"memories": []}, trust_env=False)
+            assert (refused.status_code, refused.json()["code"]) == (403, "cross_origin")
+        assert httpx.get(address, headers={"Sec-Fetch-Site": "none"}, trust_env=False).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -286,16 +301,41 @@ def test_keys_are_fetched_renewed_and_not_fetched_for_every_forged_token() -> No
         chosen = ServeSettings(jwt_issuer=ISSUER, jwt_audience=AUDIENCE, jwt_keys=address)
         issuer = Issuer(chosen, lambda: moment[0])
         _Keys.keys = [{**json.loads(RSAAlgorithm.to_jwk(RSA_KEY.public_key())), "kid": "rsa-1"}]
-        assert issuer.identify(signed(claims())).channel == "user"
+        assert asyncio.run(issuer.identify(signed(claims()))).channel == "user"
         asked = _Keys.asked
         for number in range(20):
             with pytest.raises(NotAuthenticated):
-                issuer.identify(signed(claims(), kid=f"nobody-{number}"))
+                asyncio.run(issuer.identify(signed(claims(), kid=f"nobody-{number}")))
         assert _Keys.asked == asked
         # The issuer has a new key, and has taken the old one back.
         _Keys.keys = [{**json.loads(ECAlgorithm.to_jwk(EC_KEY.public_key())), "kid": "ec-2"}]
         moment[0] += 40
-        assert issuer.identify(signed(claims(), EC_KEY, "ES256", kid="ec-2")).subject == "eva"
+        assert asyncio.run(issuer.identify(signed(claims(), EC_KEY, "ES256", kid="ec-2"))).subject == "eva"
         with pytest.raises(NotAuthenticated):
-            issuer.identify(signed(claims()))
+            asyncio.run(issuer.identify(signed(claims())))
         server.shutdown()
+
+
+def test_an_issuer_that_fails_is_asked_less_and_less_while_its_known_keys_do() -> None:
+    from truekeep.errors import NotAuthenticated, ServiceBusy
+    from truekeep.serve.jwt import Issuer
+
+    moment, asked = [0.0], []
+    _Keys.keys = [{**json.loads(RSAAlgorithm.to_jwk(RSA_KEY.public_key())), "kid": "rsa-1"}]
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Keys) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/keys"
+        issuer = Issuer(ServeSettings(jwt_issuer=ISSUER, jwt_audience=AUDIENCE, jwt_keys=address), lambda: moment[0])
+        assert asyncio.run(issuer.identify(signed(claims()))).subject == "eva"
+        _Keys.keys = [{"kty": "RSA"}]  # from here on it sends what cannot be read
+        for second in range(300, 3_000, 10):
+            moment[0], before = float(second), _Keys.asked
+            with pytest.raises((ServiceBusy, NotAuthenticated)):
+                asyncio.run(issuer.identify(signed(claims(), kid="rotated")))
+            assert asyncio.run(issuer.identify(signed(claims()))).subject == "eva"
+            asked += [second] * (_Keys.asked - before)
+        moment[0] += 100_000
+        with pytest.raises(ServiceBusy):
+            asyncio.run(issuer.identify(signed(claims())))
+        server.shutdown()
+    assert asked == [300, 330, 390, 510, 750, 1230, 1830, 2430]

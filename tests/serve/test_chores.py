@@ -11,10 +11,13 @@ import pytest
 from tests.serve.test_pool import KEYWORDS, identity
 from truekeep.extract.conversation import Message
 from truekeep.keep import now
+from truekeep.serve.capabilities import Permit
 from truekeep.serve.chores import Chores
 from truekeep.serve.pool import Pool
 
-EAGER = replace(KEYWORDS, extract_debounce_seconds=0.0, extract_delay_seconds=0.0)
+EAGER = replace(KEYWORDS, learn_debounce_seconds=0.0, learn_delay_seconds=0.0)
+
+WRITES = Permit((), makes=True)
 
 
 class Watch:
@@ -35,13 +38,13 @@ def pool(home: Path) -> Iterator[Pool]:
 
 
 def say(pool: Pool, keep: str, text: str) -> None:
-    with pool.handle(identity("*"), keep) as lease:
+    with pool.handle(identity("*"), keep, permit=WRITES) as lease:
         lease.keep.working.append("s-1", Message("m-1", "user", text, now(), role="user"))
         lease.keep.extraction.queue("s-1", "discrete", via="user")
 
 
 def kept(pool: Pool, keep: str) -> list[str]:
-    with pool.handle(identity("*"), keep) as lease:
+    with pool.handle(identity("*"), keep, permit=WRITES) as lease:
         return [one["content"] for one in lease.handle.get_memories()]
 
 
@@ -93,7 +96,7 @@ def test_a_keep_that_cannot_be_opened_keeps_no_other_from_being_looked_at(pool: 
 def test_memories_that_say_the_same_are_merged_once_in_so_many_hours(pool: Pool) -> None:
     watch = Watch()
     chores = Chores(pool, 1.0, merge_hours=24.0, clock=watch)
-    with pool.handle(identity("*"), "alice") as lease:
+    with pool.handle(identity("*"), "alice", permit=WRITES) as lease:
         for _ in range(2):
             lease.handle.remember("My bike is red.")
     chores.round()

@@ -16,6 +16,8 @@ import pytest
 from tests.serve.conftest import KINDS, Served, running
 from tests.serve.test_long_term import create
 
+pytestmark = pytest.mark.slow
+
 SECRET = "The vault of Bob is behind the Quillfeather mill"
 OPEN = {("get", "/v1/health"), ("get", "/v1/health/ready")}
 

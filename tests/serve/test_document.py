@@ -20,6 +20,8 @@ from schemathesis.specs.openapi.checks import (
 from tests.serve.conftest import KINDS, Served, running
 from tests.serve.test_long_term import create
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("TRUEKEEP_EXAMPLES", "300" if os.environ.get("TRUEKEEP_LONG") else "4"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 

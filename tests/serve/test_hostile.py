@@ -16,6 +16,8 @@ import pytest
 from tests.serve.conftest import Served, running
 from tests.serve.test_long_term import POISON
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tough(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -91,9 +93,8 @@ def test_a_client_that_drips_its_body_is_given_up_on(tough: Served) -> None:
         assert b" 408 " in connection.recv(65_536).split(b"\r\n")[0]
 
 
-def test_a_client_that_drips_its_headers_is_given_up_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRUEKEEP_SERVE_HEADER_SECONDS", "0.3")
-    with running(home, header_seconds=1.0) as service:
+def test_a_client_that_drips_its_headers_is_given_up_on(home: Path) -> None:
+    with running(home, header_seconds=0.3) as service:
         with socket.create_connection(("127.0.0.1", port_of(service)), timeout=10) as connection:
             connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost")
             assert connection.recv(1) == b""
@@ -113,10 +114,14 @@ def test_a_thousand_connections_that_say_nothing_do_not_keep_others_out(home: Pa
                 connection.close()
 
 
-def test_more_connections_than_allowed_are_turned_away_and_not_served_slowly(home: Path) -> None:
+def test_more_connections_with_requests_under_way_than_allowed_are_turned_away(home: Path) -> None:
     with running(home, connections=5) as service:
-        opened = [socket.create_connection(("127.0.0.1", port_of(service)), timeout=10) for _ in range(8)]
+        begun = f"POST /v1/scan HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.token('owner')}\r\n"
+        opened = [socket.create_connection(("127.0.0.1", port_of(service)), timeout=10) for _ in range(4)]
         try:
+            for connection in opened:
+                connection.sendall(f"{begun}Expect: 100-continue\r\nContent-Length: 9\r\n\r\n".encode())
+            assert [connection.recv(12) for connection in opened] == [b"HTTP/1.1 100"] * 4
             assert httpx.get(f"{service.address}/v1/health", trust_env=False).status_code == 503
         finally:
             for connection in opened:
@@ -138,8 +143,8 @@ def test_a_token_over_its_rate_is_told_to_wait_and_others_are_not(home: Path) ->
         "/v1/long-term-memory/..%2f..%2fetc%2fpasswd",
         "/v1/working-memory/%2e%2e",
         "/v1/working-memory/a%00b",
-        "/v1/snapshot/%0d%0aSet-Cookie:x",
-        "/v1/snapshot/<script>",
+        "/v1/sessions/%0d%0aSet-Cookie:x/window",
+        "/v1/sessions/<script>/memory",
         "/keeps/../../etc/v1/health",
         "/keeps//v1/long-term-memory/",
         "/keeps/%2e%2e%2f/v1/long-term-memory/",

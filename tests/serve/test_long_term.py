@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.serve.conftest import Served, running
+from tests.serve.conftest import Own, Served, running
 from truekeep.config import Paths
 from truekeep.serve.warmup import Warmup
 
@@ -108,9 +108,9 @@ def test_an_agents_change_or_deletion_of_the_owners_words_waits_for_a_person(ser
     assert served.client("owner").get(f"/v1/long-term-memory/{memory_id}").status_code == 200
 
 
-def test_a_token_without_delete_does_not_delete_over_a_channel_that_could(served: Served) -> None:
+def test_a_token_without_delete_does_not_delete_over_a_channel_that_could(served: Own) -> None:
     memory_id = create(served.client("owner"), "My bike is green").json()["memories"][0]["id"]
-    token, _ = served.tokens.add("alice", "user", ["read", "write"])
+    token, _ = served.tokens.add(served.name, "user", ["read", "write"])
     refused = httpx.delete(
         f"{served.address}/v1/long-term-memory",
         params={"memory_ids": memory_id},
@@ -147,6 +147,45 @@ def test_without_words_the_newest_within_the_filters_come_first(served: Served) 
     create(owner, "I have a blue car", topics=["things"])
     found = owner.post("/v1/long-term-memory/search", json={"text": "", "topics": {"any": ["things"]}}).json()
     assert [hit["text"] for hit in found["memories"]] == ["I have a blue car", "I have a red bike"]
+
+
+@pytest.mark.parametrize("text", ["Where do I keep my bike?", ""], ids=["words", "no words"])
+def test_inside_a_session_a_search_shows_what_only_informs_if_it_is_asked_to(served: Served, text: str) -> None:
+    owner = served.client("owner")
+    create(owner, "I keep my bike in the cellar")
+    page = create(served.client("web"), "A bike stays dry in a cellar", principal="https://a.example/bikes")
+    eva, (entry,) = served.client("reviewer"), page.json()["memories"]
+    item = eva.get(f"/v1/review/{entry['review_id']}").json()
+    body, tag = {"reason": "true enough", "inform_only": True}, {"If-Match": f'"{item["etag"]}"'}
+    assert eva.post(f"/v1/review/{item['id']}/approve", json=body, headers=tag).status_code == 200
+
+    def found(**asked: object) -> dict[str, object]:
+        answer = owner.post("/v1/long-term-memory/search", json={"text": text, **asked}).json()
+        return {hit["text"].split()[0]: hit["may_act"] for hit in answer["memories"]} | {"left": answer["withheld"]}
+
+    everything = {"I": True, "A": False, "left": {}}
+    assert found() == everything
+    assert found(background=False)["left"]
+    assert "A" not in found(background=False)
+    assert "A" not in found(session="s-1")
+    assert found(session="s-1", background=True) == everything
+    assert owner.post("/v1/long-term-memory/search", json={"text": text, "background": 1}).status_code == 422
+
+
+@pytest.mark.parametrize("text", ["red bike or blue car", None], ids=["words", "no words"])
+def test_a_search_keeps_to_a_budget_for_its_texts(served: Served, text: str | None) -> None:
+    owner = served.client("owner")
+    create(owner, "I have a red bike")
+    create(owner, "I have a blue car and a very long list of things to repair in it")
+
+    def found(most: int) -> tuple[list[str], dict[str, int]]:
+        answer = owner.post("/v1/long-term-memory/search", json={"text": text, "max_chars": most}).json()
+        return [hit["text"] for hit in answer["memories"]], answer["withheld"]
+
+    assert found(20) == (["I have a red bike"], {"over_budget": 1})
+    assert found(0) == ([], {"over_budget": 2})
+    assert len(found(1_000)[0]) == 2
+    assert owner.post("/v1/long-term-memory/search", json={"text": text, "max_chars": -1}).status_code == 422
 
 
 def test_a_listing_is_paged_by_opaque_cursors_and_links(served: Served) -> None:

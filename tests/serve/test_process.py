@@ -9,9 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
@@ -20,7 +20,9 @@ import pytest
 from tests.cli.conftest import Run, run
 from truekeep import Keep
 from truekeep.config import Paths, Settings
-from truekeep.serve.tokens import Tokens
+from truekeep.serve.tokens import TokenBook
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["run"]
 KEYWORDS = Settings(embedder="none")
@@ -38,28 +40,40 @@ def process(home: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes]
     port = free_port()
     environment = {**os.environ, "TRUEKEEP_EMBEDDER": "none", "TRUEKEEP_SERVE_REQUESTS_PER_SECOND": "0"}
     command = [sys.executable, "-m", "truekeep", "serve", "--home", str(home), "--port", str(port), *options]
-    with (home / "log").open("wb") as log:
-        started = subprocess.Popen(command, env=environment, stderr=log, stdout=log, start_new_session=True)
+    started = subprocess.Popen(
+        command, env=environment, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, start_new_session=True
+    )
+    ready = threading.Event()
+    reader = threading.Thread(target=write_log, args=(started, home / "log", ready))
+    reader.start()
     address = f"http://127.0.0.1:{port}"
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                httpx.get(f"{address}/v1/health", trust_env=False, timeout=5)
-                break
-            except httpx.TransportError:
-                assert started.poll() is None, (home / "log").read_text()
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+        assert ready.wait(60)
+        assert started.poll() is None, (home / "log").read_text()
+        # It listens a moment after it has said that it is ready.
+        with httpx.Client(transport=httpx.HTTPTransport(retries=5), timeout=30) as client:
+            client.get(f"{address}/v1/health")
         yield started, address
     finally:
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)
         started.wait(30)
+        reader.join(30)
+
+
+def write_log(process: subprocess.Popen[bytes], path: Path, ready: threading.Event) -> None:
+    """Write down what a service says until it says no more, and note when it has started, or never will."""
+    assert process.stdout is not None
+    with process.stdout as said, path.open("wb", buffering=0) as log:
+        for line in said:
+            log.write(line)
+            if b"startup complete" in line:
+                ready.set()
+    ready.set()
 
 
 def owner(home: Path, keep: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {Tokens(Paths.resolve(home).keys).add(keep, 'user', ['read', 'write'])[0]}"}
+    return {"Authorization": f"Bearer {TokenBook(Paths.resolve(home).keys).add(keep, 'user', ['read', 'write'])[0]}"}
 
 
 def stored(home: Path, keep: str) -> list[str]:
@@ -68,56 +82,67 @@ def stored(home: Path, keep: str) -> list[str]:
         return [one["content"] for one in opened.get_memories()]
 
 
-def write(address: str, headers: dict[str, str], name: str, done: list[str], over: threading.Event) -> None:
+@dataclass
+class Writer:
+    """Somebody who writes until it is over, and lets others wait for what was acknowledged."""
+
+    name: str
+    done: list[str] = field(default_factory=list)
+    each: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def wait_for(self, count: int) -> None:
+        assert all(self.each.acquire(timeout=60) for _ in range(count))
+
+
+def write(address: str, headers: dict[str, str], writer: Writer, over: threading.Event) -> None:
     with httpx.Client(base_url=address, headers=headers, trust_env=False, timeout=30) as client:
         for number in range(10_000):
             if over.is_set():
                 return
-            text = f"Parcel {name} {number} is in the hall"
+            text = f"Parcel {writer.name} {number} is in the hall"
             try:
                 answer = client.post("/v1/long-term-memory/", json={"memories": [{"text": text}]})
             except httpx.TransportError:
                 return
             if answer.status_code == 201:
-                done.append(text)
+                writer.done.append(text)
+                writer.each.release()
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_what_was_acknowledged_is_there_after_it_was_stopped_under_load(home: Path, how: signal.Signals) -> None:
     keeps = {f"k{number}": owner(home, f"k{number}") for number in range(3)}
-    acknowledged: dict[str, list[str]] = {keep: [] for keep in keeps}
+    writers = [Writer(keep) for keep in keeps]
     over = threading.Event()
     with process(home) as (running, address):
         threads = [
-            threading.Thread(target=write, args=(address, headers, keep, acknowledged[keep], over))
-            for keep, headers in keeps.items()
+            threading.Thread(target=write, args=(address, keeps[writer.name], writer, over)) for writer in writers
         ]
         for thread in threads:
             thread.start()
-        while min(map(len, acknowledged.values())) < 8:
-            time.sleep(0.01)
-            assert running.poll() is None
+        for writer in writers:
+            writer.wait_for(8)
+        assert running.poll() is None
         os.killpg(running.pid, how)
         running.wait(30)
         over.set()
         for thread in threads:
             thread.join(30)
-    for keep, texts in acknowledged.items():
-        found = stored(home, keep)
-        assert set(texts) <= set(found)
+    for writer in writers:
+        found = stored(home, writer.name)
+        assert set(writer.done) <= set(found)
         assert len(found) == len(set(found))
 
 
 def test_several_workers_share_a_keep_and_lose_and_double_nothing(home: Path) -> None:
-    headers, done, over = owner(home, "shared"), list[str](), threading.Event()
+    headers, over = owner(home, "shared"), threading.Event()
+    writers = [Writer(str(number)) for number in range(4)]
     with process(home, "--workers", "2") as (_, address):
-        threads = [
-            threading.Thread(target=write, args=(address, headers, str(number), done, over)) for number in range(4)
-        ]
+        threads = [threading.Thread(target=write, args=(address, headers, writer, over)) for writer in writers]
         for thread in threads:
             thread.start()
-        while len(done) < 40:
-            time.sleep(0.01)
+        for writer in writers:
+            writer.wait_for(10)
         over.set()
         for thread in threads:
             thread.join(60)
@@ -131,7 +156,9 @@ def test_several_workers_share_a_keep_and_lose_and_double_nothing(home: Path) ->
         assert {answer.status_code for answer in answers} == {201}
         assert len({answer.json()["memories"][0]["id"] for answer in answers}) == 1
     found = stored(home, "shared")
-    assert sorted(found) == sorted([*done, "The spare key hangs by the door"])
+    assert sorted(found) == sorted(
+        [*(text for writer in writers for text in writer.done), "The spare key hangs by the door"]
+    )
 
 
 def test_its_log_is_json_and_tells_nothing_that_was_said(home: Path) -> None:

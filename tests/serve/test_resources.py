@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from tests.serve.conftest import Served
+from tests.serve.conftest import Own, Served
 from tests.serve.test_long_term import POISON, create
 
 
@@ -40,6 +40,21 @@ def test_a_rejected_claim_cannot_be_planted_again(served: Served) -> None:
     assert create(served.client("web"), "The office moved to Evilstadt").status_code == 422
 
 
+def test_what_the_owner_said_is_forgotten_in_plain_words_and_brought_back(served: Served) -> None:
+    owner, agent = served.client("owner"), served.client("agent")
+    create(owner, "I joined the Ironworks gym", "My sister is called Odette")
+    asked = agent.post("/v1/forget", json={"about": "the gym"})
+    assert (asked.status_code, asked.json()["code"]) == (202, "deletion_proposed")
+    done = owner.post("/v1/forget", json={"about": "what I said about the gym"}).json()
+    assert (done["done"], [one["text"] for one in done["matches"]]) == (True, ["I joined the Ironworks gym"])
+    assert "Ironworks" not in owner.get("/v1/memories").text
+    assert agent.post(f"/v1/forget/{done['id']}/undo").status_code == 403
+    assert owner.post(f"/v1/forget/{done['id']}/undo").status_code == 200
+    assert "Ironworks" in owner.get("/v1/memories").text
+    assert owner.post("/v1/forget", json={}).json()["code"] == "what_to_forget"
+    assert owner.post("/v1/forget/inc_nothing/undo").status_code == 404
+
+
 def test_the_queue_is_paged(served: Served) -> None:
     create(served.client("web"), *(f"Shop {number} sells lamps" for number in range(5)))
     eva, seen = served.client("reviewer"), []
@@ -54,31 +69,34 @@ def test_the_queue_is_paged(served: Served) -> None:
 def test_an_action_is_judged_confirmed_by_the_owner_redeemed_once_and_credited(served: Served) -> None:
     owner, agent = served.client("owner"), served.client("agent")
     owner.post("/v1/sessions/s-1/observe", json={"text": "Please pay Northwind 300 euros"})
-    call = {"session": "s-1", "name": "pay", "arguments": {"to": "Globex", "amount": 300}, "run": "run-1"}
+    call = {"session": "s-1", "name": "pay", "arguments": {"to": "Globex", "amount": 300}}
+    assert agent.post("/v1/check-action", json=call | {"run": "run-1"}).json()["code"] == "run_not_bound"
     answer = agent.post("/v1/check-action", json=call).json()
     assert answer["decision"] == "confirm"
     ticket = f"/v1/tickets/{answer['ticket']}"
-    made = {"name": "pay", "arguments": call["arguments"]}
+    made = {"session": "s-1", "name": "pay", "arguments": call["arguments"]}
+    assert agent.post(f"{ticket}/redeem", json=made | {"session": None}).json()["code"] == "no_session"
     assert agent.post(f"{ticket}/redeem", json=made).status_code == 409
     assert agent.post(f"{ticket}/confirm").status_code == 403
     assert owner.post(f"{ticket}/confirm").status_code == 200
-    assert agent.post(f"{ticket}/redeem", json={"name": "pay", "arguments": {"to": "Eve"}}).status_code == 409
+    assert agent.post(f"{ticket}/redeem", json=made | {"arguments": {"to": "Eve"}}).status_code == 409
+    other = agent.post(f"{ticket}/redeem", json=made | {"session": "s-2"})
+    assert (other.status_code, other.json()["code"]) == (409, "ticket_of_another_session")
     assert agent.post(f"{ticket}/redeem", json=made).status_code == 200
     assert agent.post(f"{ticket}/redeem", json=made).json()["code"] == "ticket_spent"
-    assert agent.post("/v1/credit", json={"run": "run-1", "outcome": "good"}).status_code == 403
-    assert served.client("outcomes").post("/v1/credit", json={"run": "run-1", "outcome": "good"}).status_code == 201
-    assert served.client("outcomes").post("/v1/credit", json={"run": "run-1", "outcome": "good"}).status_code == 409
+    assert agent.post("/v1/credit", json={"run": "s-1", "outcome": "good"}).status_code == 403
+    assert served.client("outcomes").post("/v1/credit", json={"run": "s-1", "outcome": "good"}).status_code == 201
+    assert served.client("outcomes").post("/v1/credit", json={"run": "s-1", "outcome": "good"}).status_code == 409
 
 
 def test_a_snapshot_is_frozen_and_fenced(served: Served) -> None:
     owner = served.client("owner")
     create(owner, "I prefer dark mode")
-    first = owner.get("/v1/snapshot/s-1")
-    assert first.json()["text"].startswith("<memories>")
+    first = owner.post("/v1/snapshot/s-1").json()
+    assert first["text"].startswith("<memories>")
     create(owner, "I prefer large type")
-    again = owner.get("/v1/snapshot/s-1", headers={"If-None-Match": first.headers["etag"]})
-    assert again.status_code == 304
-    assert "large type" in owner.get("/v1/snapshot/s-1", params={"refresh": True}).json()["text"]
+    assert owner.post("/v1/snapshot/s-1", json={}).json() == first
+    assert "large type" in owner.post("/v1/snapshot/s-1", json={"refresh": True}).json()["text"]
 
 
 def test_a_session_is_distilled_into_what_the_owner_said(served: Served) -> None:
@@ -123,10 +141,10 @@ def test_incidents_are_traced_revoked_and_undone(served: Served) -> None:
     assert admin.get("/v1/audit/verify").json()["ok"]
 
 
-def test_channels_are_enrolled_and_retired_by_an_administrator(served: Served) -> None:
+def test_channels_are_enrolled_and_retired_by_an_administrator(served: Own) -> None:
     admin = served.client("admin")
     assert admin.post("/v1/channels", json={"name": "crm", "reason": "our CRM"}).status_code == 201
-    crm, _ = served.tokens.add("alice", "crm", ["write"])
+    crm, _ = served.tokens.add(served.name, "crm", ["write"])
     bearer = {"Authorization": f"Bearer {crm}"}
     body = {"memories": [{"text": "The account manager is Kim"}]}
     assert served.client(None).post("/v1/long-term-memory/", json=body, headers=bearer).status_code == 201
@@ -136,11 +154,11 @@ def test_channels_are_enrolled_and_retired_by_an_administrator(served: Served) -
     assert "crm" in [one["name"] for one in admin.get("/v1/channels").json()["channels"]]
 
 
-def test_metrics_name_neither_keeps_nor_tokens(served: Served) -> None:
+def test_metrics_name_neither_keeps_nor_tokens(served: Own) -> None:
     create(served.client("owner"), "I like tea")
     text = served.client("admin").get("/metrics").text
     assert 'route="/v1/long-term-memory/"' in text
-    assert "alice" not in text
+    assert served.name not in text
     assert served.token("owner").split("_")[1] not in text
     assert served.client("owner").get("/metrics").status_code == 403
 
@@ -186,10 +204,10 @@ def test_who_may_only_write_is_shown_nothing_of_what_is_there(served: Served) ->
         web.get("/v1/working-memory/"),
         web.patch(f"/v1/long-term-memory/{memory_id}", json={"topics": ["x"]}),
         web.delete("/v1/long-term-memory", params={"memory_ids": memory_id}),
-        web.get("/v1/snapshot/s-1"),
+        web.post("/v1/snapshot/s-1"),
         web.post("/v1/memory/prompt", json={"query": "safe", "session": {"session_id": "s-1"}}),
         web.post("/v1/sessions/s-1/extract", json={}),
         web.post("/v1/check-action", json={"session": "s-1", "name": "pay"}),
     ]
-    assert [answer.status_code for answer in answers] == [200, 403, 403, 403, 403, 403, 403, 200, 403]
+    assert [answer.status_code for answer in answers] == [200, 403, 403, 403, 403, 403, 403, 403, 403]
     assert ["safe is" in answer.text.lower() for answer in answers] == [False] * len(answers)

@@ -15,22 +15,22 @@ from tests.cli.conftest import Run, run
 from tests.conftest import Clock
 from truekeep.errors import InvalidRequest, KeyUnavailable, NotAllowed, NotAuthenticated, TruekeepError, UnknownId
 from truekeep.serve.identity import Identity
-from truekeep.serve.tokens import Tokens
+from truekeep.serve.tokens import TokenBook
 
 __all__ = ["run"]
 
 
 @pytest.fixture
-def book(tmp_path: Path, clock: Clock) -> Tokens:
-    return Tokens(tmp_path / "keys", clock)
+def book(tmp_path: Path, clock: Clock) -> TokenBook:
+    return TokenBook(tmp_path / "keys", clock)
 
 
-def test_a_token_says_who_holds_it_and_what_they_may(book: Tokens) -> None:
+def test_a_token_says_who_holds_it_and_what_they_may(book: TokenBook) -> None:
     secret, token = book.add("alice", "agent", ["read", "write"], subject="the helper")
     assert book.identify(secret) == Identity(token.id, "alice", "agent", frozenset({"read", "write"}), "the helper")
 
 
-def test_the_file_holds_no_secret_and_is_for_its_owner_only(book: Tokens, tmp_path: Path) -> None:
+def test_the_file_holds_no_secret_and_is_for_its_owner_only(book: TokenBook, tmp_path: Path) -> None:
     secret, _ = book.add("alice", "user", ["read"])
     path = tmp_path / "keys" / "tokens.json"
     assert secret.rsplit("_", 1)[-1] not in path.read_text()
@@ -38,9 +38,9 @@ def test_the_file_holds_no_secret_and_is_for_its_owner_only(book: Tokens, tmp_pa
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_revocation_counts_at_once_also_in_another_process(book: Tokens, tmp_path: Path, clock: Clock) -> None:
+def test_a_revocation_counts_at_once_also_in_another_process(book: TokenBook, tmp_path: Path, clock: Clock) -> None:
     secret, token = book.add("alice", "user", ["read"])
-    other = Tokens(tmp_path / "keys", clock)
+    other = TokenBook(tmp_path / "keys", clock)
     assert other.identify(secret).token_id == token.id
     book.revoke(token.id)
     with pytest.raises(NotAuthenticated):
@@ -48,7 +48,7 @@ def test_a_revocation_counts_at_once_also_in_another_process(book: Tokens, tmp_p
     assert [one.state(clock()) for one in other.list()] == ["revoked"]
 
 
-def test_a_token_expires(book: Tokens, clock: Clock) -> None:
+def test_a_token_expires(book: TokenBook, clock: Clock) -> None:
     secret, _ = book.add("alice", "user", ["read"], days=1)
     clock.advance(hours=23, minutes=59)
     book.identify(secret)
@@ -60,10 +60,10 @@ def test_a_token_expires(book: Tokens, clock: Clock) -> None:
 @given(st.text(max_size=80))
 def test_what_is_no_token_is_refused_whatever_it_is(presented: str) -> None:
     with pytest.raises(NotAuthenticated):
-        Tokens(Path("/nonexistent")).identify(presented)
+        TokenBook(Path("/nonexistent")).identify(presented)
 
 
-def test_every_near_miss_of_a_token_is_refused_in_the_same_words(book: Tokens) -> None:
+def test_every_near_miss_of_a_token_is_refused_in_the_same_words(book: TokenBook) -> None:
     secret, token = book.add("alice", "user", ["read"])
     other, _ = book.add("bob", "user", ["read"])
     swapped = f"tk_{token.id}_{other.split('_', 2)[2]}"
@@ -91,20 +91,22 @@ def test_every_near_miss_of_a_token_is_refused_in_the_same_words(book: Tokens) -
         ("alice", "agent", ["delete"], "capability_conflict"),
     ],
 )
-def test_a_token_that_must_not_be_is_not_made(book: Tokens, keep: str, channel: str, may: list[str], code: str) -> None:
+def test_a_token_that_must_not_be_is_not_made(
+    book: TokenBook, keep: str, channel: str, may: list[str], code: str
+) -> None:
     with pytest.raises(InvalidRequest) as refused:
         book.add(keep, channel, may)
     assert refused.value.code == code
     assert book.list() == []
 
 
-def test_many_tokens_made_at_once_are_all_there(book: Tokens) -> None:
+def test_many_tokens_made_at_once_are_all_there(book: TokenBook) -> None:
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda number: book.add(f"k{number}", "user", ["read"])[0], range(24)))
     assert {book.identify(secret).keep_pattern for secret in made} == {f"k{number}" for number in range(24)}
 
 
-def test_a_damaged_file_lets_nobody_in(book: Tokens, tmp_path: Path) -> None:
+def test_a_damaged_file_lets_nobody_in(book: TokenBook, tmp_path: Path) -> None:
     secret, _ = book.add("alice", "user", ["read"])
     (tmp_path / "keys" / "tokens.json").write_text('{"truekeep": "tokens", "version": 1, "tokens": [{"id": 1}]}')
     with pytest.raises(KeyUnavailable):

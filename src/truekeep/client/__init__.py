@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from truekeep.client.aio import AsyncHandle, AsyncKeep, AsyncSession
-from truekeep.client.blocking import Handle, Keep, Session
+from truekeep.client.blocking import ServedHandle as Handle
+from truekeep.client.blocking import ServedKeep as Keep
+from truekeep.client.blocking import ServedSession as Session
 
 __all__ = ["AsyncHandle", "AsyncKeep", "AsyncSession", "Handle", "Keep", "Session", "connect", "connect_async"]
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Coroutine, Generator, Iterable, Mapping
+from collections.abc import Coroutine, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from truekeep.client.calls import HandleCalls, KeepCalls, SessionCalls
-from truekeep.client.endpoint import Endpoint
-from truekeep.client.exchange import Patience
-from truekeep.client.line import Line
-from truekeep.client.parts import ActionCalls, AuditCalls, ChannelCalls, ReviewCalls
-from truekeep.client.shell import Asynchronous, awaited
-from truekeep.client.talks import PromptCalls, WorkingCalls
-from truekeep.client.wires import AsyncWire
+from truekeep.client.endpoint import ServiceEndpoint
+from truekeep.client.exchange import RetryPatience, ServiceLine
+from truekeep.client.parts import (
+    ActionCalls,
+    AuditCalls,
+    ChannelCalls,
+    GrantCalls,
+    PromptCalls,
+    ReviewCalls,
+    WorkingCalls,
+)
+from truekeep.client.wires import Asynchronous, AsyncWire, awaited
 from truekeep.errors import InvalidRequest
+from truekeep.incident.records import Forgotten
+from truekeep.trust.flow.tools import Tool
 
 
 class AsyncReview(Asynchronous[ReviewCalls]):
@@ -42,6 +50,15 @@ class AsyncActions(Asynchronous[ActionCalls]):
     decline = awaited(ActionCalls.decline)
     redeem = awaited(ActionCalls.redeem)
     pending = awaited(ActionCalls.pending)
+    why = awaited(ActionCalls.why)
+
+
+class AsyncGrants(Asynchronous[GrantCalls]):
+    """The owner's standing permissions."""
+
+    add = awaited(GrantCalls.add)
+    list = awaited(GrantCalls.list)
+    remove = awaited(GrantCalls.remove)
 
 
 class AsyncChannels(Asynchronous[ChannelCalls]):
@@ -92,15 +109,16 @@ class AsyncKeep(Asynchronous[KeepCalls]):
         trust: ssl.SSLContext | None = None,
         unsafe_plain_http: bool = False,
     ) -> None:
-        patience = Patience(timeout=timeout, retries=retries)
-        endpoint = Endpoint.checked(address, token, patience, trust, unsafe_plain_http)
-        wire, line = AsyncWire(endpoint), Line(endpoint.tokens, patience, keep)
+        patience = RetryPatience(timeout=timeout, retries=retries)
+        endpoint = ServiceEndpoint.checked(address, token, patience, trust, unsafe_plain_http)
+        wire, line = AsyncWire(endpoint), ServiceLine(endpoint.tokens, patience, keep)
         core = KeepCalls(line, _redeem_later)
         super().__init__(wire, core)
         self.address = endpoint.address
         self.review = AsyncReview(wire, ReviewCalls(core))
         self.audit = AsyncAudit(wire, AuditCalls(core))
         self.actions = AsyncActions(wire, ActionCalls(core))
+        self.grants = AsyncGrants(wire, GrantCalls(core))
         self.channels = AsyncChannels(wire, ChannelCalls(core))
         self.working = AsyncWorking(wire, WorkingCalls(core))
         self.prompts = AsyncPrompts(wire, PromptCalls(core))
@@ -109,6 +127,7 @@ class AsyncKeep(Asynchronous[KeepCalls]):
     remember_many = awaited(KeepCalls.remember_many)
     update_memory = awaited(KeepCalls.update_memory)
     delete_memory = awaited(KeepCalls.delete_memory)
+    unforget = awaited(KeepCalls.unforget)
     restore = awaited(KeepCalls.restore)
     observe = awaited(KeepCalls.observe)
     recall = awaited(KeepCalls.recall)
@@ -117,6 +136,13 @@ class AsyncKeep(Asynchronous[KeepCalls]):
     history = awaited(KeepCalls.history)
     snapshot = awaited(KeepCalls.snapshot)
     check_action = awaited(KeepCalls.check_action)
+    check_reply = awaited(KeepCalls.check_reply)
+    observe_result = awaited(KeepCalls.observe_result)
+    segment = awaited(KeepCalls.segment)
+    plan = awaited(KeepCalls.plan)
+    plan_prompt = awaited(KeepCalls.plan_prompt)
+    take_plan = awaited(KeepCalls.take_plan)
+    is_clean = awaited(KeepCalls.is_clean)
     credit = awaited(KeepCalls.credit)
     trace = awaited(KeepCalls.trace)
     exposures = awaited(KeepCalls.exposures)
@@ -131,14 +157,29 @@ class AsyncKeep(Asynchronous[KeepCalls]):
     export = awaited(KeepCalls.export)
     erase = awaited(KeepCalls.erase)
 
+    async def forget(self, what: str | Sequence[str], *, via: str | None = None, dry_run: bool = False) -> Forgotten:
+        """Forget what the owner said about something, or some ids; ``undo`` of the answer brings it back."""
+        told = await self._wire.run(self._core.forget(what, via=via, dry_run=dry_run))
+        return replace(told, take_back=lambda: self.unforget(str(told.id), via=via)) if told.done else told
+
     async def name(self) -> str:
         """The keep's name, as the service knows it."""
         return (await self._wire.run(self._core.line.callers()))[0].keep
 
-    def session(self, name: str, *, mediated: bool = False, member: str | None = None) -> Beginning:
+    def session(
+        self,
+        name: str,
+        *,
+        mediated: bool = False,
+        member: str | None = None,
+        parent: str | None = None,
+        learn: bool = True,
+        tools: Iterable[Tool] = (),
+    ) -> Beginning:
         """A session of the host program: ``await`` it, or enter it with ``async with``."""
         session = AsyncSession(self._wire, SessionCalls(self._core, name))
-        return Beginning(session, self._wire.run(self._core.begin(name, mediated=mediated, member=member)))
+        begin = self._core.begin(name, mediated=mediated, member=member, parent=parent, learn=learn, tools=tools)
+        return Beginning(session, self._wire.run(begin))
 
     def bind(self, channel: str, *, session: str | None = None) -> AsyncHandle:
         """A handle that uses the token of that channel and no other; this is what agent code is given."""
@@ -168,6 +209,10 @@ class AsyncSession(Asynchronous[SessionCalls]):
     recall = awaited(SessionCalls.recall)
     get_memories = awaited(SessionCalls.get_memories)
     check_action = awaited(SessionCalls.check_action)
+    check_reply = awaited(SessionCalls.check_reply)
+    observe_result = awaited(SessionCalls.observe_result)
+    segment = awaited(SessionCalls.segment)
+    plan = awaited(SessionCalls.plan)
     redeem = awaited(SessionCalls.redeem)
     extract = awaited(SessionCalls.extract)
     snapshot = awaited(SessionCalls.snapshot)
@@ -176,6 +221,10 @@ class AsyncSession(Asynchronous[SessionCalls]):
     def name(self) -> str:
         """The session's name."""
         return self._core.name
+
+    async def is_clean(self) -> bool:
+        """Whether nothing foreign is in this session's context, as far as anybody can know."""
+        return await self._wire.run(self._core.keep.is_clean(self.name))
 
     def bind(self, channel: str) -> AsyncHandle:
         """A handle for that channel within this session."""
@@ -222,6 +271,13 @@ class AsyncHandle(Asynchronous[HandleCalls]):
     confirm = awaited(HandleCalls.confirm)
     extract = awaited(HandleCalls.extract)
     snapshot = awaited(HandleCalls.snapshot)
+    is_clean = awaited(HandleCalls.is_clean)
+
+    async def forget(self, what: str | Sequence[str], *, dry_run: bool = False) -> Forgotten:
+        """Forget what some words are about, or propose it, as the channel may."""
+        told = await self._wire.run(self._core.forget(what, dry_run=dry_run))
+        back = self._core.keep
+        return replace(told, take_back=lambda: self._wire.run(back.unforget(str(told.id)))) if told.done else told
 
     @property
     def channel(self) -> str:
@@ -234,9 +290,9 @@ class AsyncHandle(Asynchronous[HandleCalls]):
         return self._core.session
 
 
-def _redeem_later(ticket: str, name: str, arguments: Mapping[str, Any]) -> None:
+def _redeem_later(session: str, ticket: str, name: str, arguments: Mapping[str, Any]) -> None:
     """A ticket redeems itself at once, which an asynchronous client cannot."""
-    del ticket, name, arguments
+    del session, ticket, name, arguments
     raise InvalidRequest(
         "This ticket came over an asynchronous client.",
         code="await_needed",

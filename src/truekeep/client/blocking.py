@@ -1,23 +1,32 @@
-"""The client that blocks: ``Keep``, its sessions and its handles, in the place of the embedded ones."""
+"""The client that blocks: ``ServedKeep``, its sessions and its handles, in the place of the embedded ones."""
 
 from __future__ import annotations
 
+import functools
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from truekeep.client.calls import HandleCalls, KeepCalls, SessionCalls
-from truekeep.client.endpoint import Endpoint
-from truekeep.client.exchange import Patience
-from truekeep.client.line import Line
-from truekeep.client.parts import ActionCalls, AuditCalls, ChannelCalls, ReviewCalls
-from truekeep.client.shell import Blocking, blocking
-from truekeep.client.talks import PromptCalls, WorkingCalls
-from truekeep.client.wires import BlockingWire
+from truekeep.client.endpoint import ServiceEndpoint
+from truekeep.client.exchange import RetryPatience, ServiceLine
+from truekeep.client.parts import (
+    ActionCalls,
+    AuditCalls,
+    ChannelCalls,
+    GrantCalls,
+    PromptCalls,
+    ReviewCalls,
+    WorkingCalls,
+)
+from truekeep.client.wires import Blocking, BlockingWire, blocking
+from truekeep.incident.records import Forgotten
+from truekeep.trust.flow.tools import Tool
 
 
-class Review(Blocking[ReviewCalls]):
+class ServedReview(Blocking[ReviewCalls]):
     """The review queue; decisions are signed with the name of the token's holder."""
 
     list = blocking(ReviewCalls.list)
@@ -27,23 +36,32 @@ class Review(Blocking[ReviewCalls]):
     lift = blocking(ReviewCalls.lift)
 
 
-class Audit(Blocking[AuditCalls]):
+class ServedAudit(Blocking[AuditCalls]):
     """The audit log."""
 
     events = blocking(AuditCalls.events)
     verify = blocking(AuditCalls.verify)
 
 
-class Actions(Blocking[ActionCalls]):
+class ServedActions(Blocking[ActionCalls]):
     """Tickets that wait for the owner, or for their call."""
 
     confirm = blocking(ActionCalls.confirm)
     decline = blocking(ActionCalls.decline)
     redeem = blocking(ActionCalls.redeem)
     pending = blocking(ActionCalls.pending)
+    why = blocking(ActionCalls.why)
 
 
-class Channels(Blocking[ChannelCalls]):
+class ServedGrants(Blocking[GrantCalls]):
+    """The owner's standing permissions."""
+
+    add = blocking(GrantCalls.add)
+    list = blocking(GrantCalls.list)
+    remove = blocking(GrantCalls.remove)
+
+
+class ServedChannels(Blocking[ChannelCalls]):
     """The ways into the keep."""
 
     list = blocking(ChannelCalls.list)
@@ -51,7 +69,7 @@ class Channels(Blocking[ChannelCalls]):
     retire = blocking(ChannelCalls.retire)
 
 
-class Working(Blocking[WorkingCalls]):
+class ServedWorking(Blocking[WorkingCalls]):
     """The sessions' working memory."""
 
     put = blocking(WorkingCalls.put)
@@ -62,7 +80,7 @@ class Working(Blocking[WorkingCalls]):
     delete = blocking(WorkingCalls.delete)
 
 
-class Prompts(Blocking[PromptCalls]):
+class ServedPrompts(Blocking[PromptCalls]):
     """The library of custom extraction prompts."""
 
     add = blocking(PromptCalls.add)
@@ -72,7 +90,7 @@ class Prompts(Blocking[PromptCalls]):
     all = blocking(PromptCalls.all)
 
 
-class Keep(Blocking[KeepCalls]):
+class ServedKeep(Blocking[KeepCalls]):
     """One owner's memory, served by another process. Its methods are those of ``truekeep.Keep``.
 
     ``token`` is one token or several: each is for one channel, and ``via=`` picks the one whose channel it is. What a
@@ -91,23 +109,25 @@ class Keep(Blocking[KeepCalls]):
         trust: ssl.SSLContext | None = None,
         unsafe_plain_http: bool = False,
     ) -> None:
-        patience = Patience(timeout=timeout, retries=retries)
-        endpoint = Endpoint.checked(address, token, patience, trust, unsafe_plain_http)
-        wire, line = BlockingWire(endpoint), Line(endpoint.tokens, patience, keep)
-        core = KeepCalls(line, lambda ticket, name, given: wire.run(core.redeem(ticket, name, given)))
+        patience = RetryPatience(timeout=timeout, retries=retries)
+        endpoint = ServiceEndpoint.checked(address, token, patience, trust, unsafe_plain_http)
+        wire, line = BlockingWire(endpoint), ServiceLine(endpoint.tokens, patience, keep)
+        core = KeepCalls(line, lambda session, *call: wire.run(core.redeem(*call, session=session)))
         super().__init__(wire, core)
         self.address = endpoint.address
-        self.review = Review(wire, ReviewCalls(core))
-        self.audit = Audit(wire, AuditCalls(core))
-        self.actions = Actions(wire, ActionCalls(core))
-        self.channels = Channels(wire, ChannelCalls(core))
-        self.working = Working(wire, WorkingCalls(core))
-        self.prompts = Prompts(wire, PromptCalls(core))
+        self.review = ServedReview(wire, ReviewCalls(core))
+        self.audit = ServedAudit(wire, AuditCalls(core))
+        self.actions = ServedActions(wire, ActionCalls(core))
+        self.grants = ServedGrants(wire, GrantCalls(core))
+        self.channels = ServedChannels(wire, ChannelCalls(core))
+        self.working = ServedWorking(wire, WorkingCalls(core))
+        self.prompts = ServedPrompts(wire, PromptCalls(core))
 
     remember = blocking(KeepCalls.remember)
     remember_many = blocking(KeepCalls.remember_many)
     update_memory = blocking(KeepCalls.update_memory)
     delete_memory = blocking(KeepCalls.delete_memory)
+    unforget = blocking(KeepCalls.unforget)
     restore = blocking(KeepCalls.restore)
     observe = blocking(KeepCalls.observe)
     recall = blocking(KeepCalls.recall)
@@ -116,6 +136,13 @@ class Keep(Blocking[KeepCalls]):
     history = blocking(KeepCalls.history)
     snapshot = blocking(KeepCalls.snapshot)
     check_action = blocking(KeepCalls.check_action)
+    check_reply = blocking(KeepCalls.check_reply)
+    observe_result = blocking(KeepCalls.observe_result)
+    segment = blocking(KeepCalls.segment)
+    plan = blocking(KeepCalls.plan)
+    plan_prompt = blocking(KeepCalls.plan_prompt)
+    take_plan = blocking(KeepCalls.take_plan)
+    is_clean = blocking(KeepCalls.is_clean)
     credit = blocking(KeepCalls.credit)
     trace = blocking(KeepCalls.trace)
     exposures = blocking(KeepCalls.exposures)
@@ -130,21 +157,37 @@ class Keep(Blocking[KeepCalls]):
     export = blocking(KeepCalls.export)
     erase = blocking(KeepCalls.erase)
 
+    @functools.wraps(KeepCalls.forget)
+    def forget(self, what: str | Sequence[str], *, via: str | None = None, dry_run: bool = False) -> Forgotten:
+        """Forget what the owner said about something, or some ids; ``undo`` of the answer brings it back."""
+        told = self._wire.run(self._core.forget(what, via=via, dry_run=dry_run))
+        return replace(told, take_back=lambda: self.unforget(str(told.id), via=via)) if told.done else told
+
     @property
     def name(self) -> str:
         """The keep's name, as the service knows it."""
         return self._wire.run(self._core.line.callers())[0].keep
 
-    def session(self, name: str, *, mediated: bool = False, member: str | None = None) -> Session:
+    def session(
+        self,
+        name: str,
+        *,
+        mediated: bool = False,
+        member: str | None = None,
+        parent: str | None = None,
+        learn: bool = True,
+        tools: Iterable[Tool] = (),
+    ) -> ServedSession:
         """A session of the host program. ``mediated`` declares that it reports everything the agent takes in."""
         core = SessionCalls(self._core, name)
-        self._wire.run(self._core.begin(name, mediated=mediated, member=member))
-        return Session(self._wire, core)
+        begin = self._core.begin(name, mediated=mediated, member=member, parent=parent, learn=learn, tools=tools)
+        self._wire.run(begin)
+        return ServedSession(self._wire, core)
 
-    def bind(self, channel: str, *, session: str | None = None) -> Handle:
+    def bind(self, channel: str, *, session: str | None = None) -> ServedHandle:
         """A handle that uses the token of that channel and no other; this is what agent code is given."""
         self._wire.run(self._core.line.caller("read", channel))
-        return Handle(self._wire, HandleCalls(self._core, channel, session))
+        return ServedHandle(self._wire, HandleCalls(self._core, channel, session))
 
     def close(self) -> None:
         """Let go of the connections; closing twice is fine."""
@@ -162,7 +205,7 @@ class Keep(Blocking[KeepCalls]):
         return f"Keep({self.address!r})"
 
 
-class Session(Blocking[SessionCalls]):
+class ServedSession(Blocking[SessionCalls]):
     """One conversation, as the host program sees it."""
 
     observe = blocking(SessionCalls.observe)
@@ -170,6 +213,10 @@ class Session(Blocking[SessionCalls]):
     recall = blocking(SessionCalls.recall)
     get_memories = blocking(SessionCalls.get_memories)
     check_action = blocking(SessionCalls.check_action)
+    check_reply = blocking(SessionCalls.check_reply)
+    observe_result = blocking(SessionCalls.observe_result)
+    segment = blocking(SessionCalls.segment)
+    plan = blocking(SessionCalls.plan)
     redeem = blocking(SessionCalls.redeem)
     extract = blocking(SessionCalls.extract)
     snapshot = blocking(SessionCalls.snapshot)
@@ -179,9 +226,14 @@ class Session(Blocking[SessionCalls]):
         """The session's name."""
         return self._core.name
 
-    def bind(self, channel: str) -> Handle:
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing foreign is in this session's context, as far as anybody can know."""
+        return self._wire.run(self._core.keep.is_clean(self.name))
+
+    def bind(self, channel: str) -> ServedHandle:
         """A handle for that channel within this session."""
-        return Handle(self._wire, HandleCalls(self._core.keep, channel, self.name))
+        return ServedHandle(self._wire, HandleCalls(self._core.keep, channel, self.name))
 
     def __enter__(self) -> Self:
         return self
@@ -193,7 +245,7 @@ class Session(Blocking[SessionCalls]):
         self._wire.run(self._core.end())
 
 
-class Handle(Blocking[HandleCalls]):
+class ServedHandle(Blocking[HandleCalls]):
     """A capability: one channel, perhaps one session. It has no ``via``, no review, no audit and no credit."""
 
     remember = blocking(HandleCalls.remember)
@@ -209,6 +261,17 @@ class Handle(Blocking[HandleCalls]):
     confirm = blocking(HandleCalls.confirm)
     extract = blocking(HandleCalls.extract)
     snapshot = blocking(HandleCalls.snapshot)
+
+    def forget(self, what: str | Sequence[str], *, dry_run: bool = False) -> Forgotten:
+        """Forget what some words are about, or propose it, as the channel may."""
+        told = self._wire.run(self._core.forget(what, dry_run=dry_run))
+        back = self._core.keep
+        return replace(told, take_back=lambda: self._wire.run(back.unforget(str(told.id)))) if told.done else told
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing foreign is in this session's context, as far as anybody can know."""
+        return self._wire.run(self._core.is_clean())
 
     @property
     def channel(self) -> str:

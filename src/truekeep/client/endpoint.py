@@ -1,31 +1,110 @@
-"""The endpoint: where the service is and how it is reached, always verified and never by what the environment says."""
+"""Where the service is and how it is reached: always verified, and never by what the environment says.
+
+The address is encrypted, or on this machine, and holds nothing that does not belong into one. A token cannot be printed
+by accident: not in a repr, a log, an error or a pickle.
+"""
 
 from __future__ import annotations
 
 import functools
+import re
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
-from truekeep.client.address import checked_address
-from truekeep.client.exchange import Patience, Send
-from truekeep.client.token import Token, tokens_of
 from truekeep.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
     import httpx
 
+    from truekeep.client.exchange import RetryPatience, Send
+
+_LONGEST = 2_000
+"""The longest URL that browsers agree on."""
+_USABLE = re.compile(r"[!-~]{1,8000}", re.ASCII)
+_MOST = 100
+"""Each is asked about once when the client begins."""
 _CONNECTIONS = 100
 
 
+def checked_address(address: object, *, unsafe_plain_http: bool = False) -> str:
+    """The address without its last slash; a token never travels in the open unless that is asked for."""
+    if not isinstance(address, str) or len(address) > _LONGEST or not address.isprintable() or " " in address:
+        raise _unusable("The service's address cannot be used.")
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise _unusable("The service's address cannot be used.") from None
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        raise _unusable("The service's address cannot be used.")
+    if parts.username is not None or parts.password is not None:
+        raise ConfigError(
+            "A token does not belong into the address: addresses end up in logs.",
+            code="token_in_address",
+            hint="Give it as token=….",
+        )
+    if parts.scheme == "http" and not (unsafe_plain_http or _is_this_machine(host)):
+        raise ConfigError(
+            "Over plain http the token and the memories would travel in the open.",
+            code="plain_http",
+            hint="Use https, or say unsafe_plain_http=True on a network that you trust as you trust this machine.",
+        )
+    return address.rstrip("/")
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _unusable(message: str) -> ConfigError:
+    return ConfigError(message, code="invalid_address", hint="It looks like https://memory.example or with a path.")
+
+
+class BearerToken:
+    """A secret. Whoever sends a request reveals it, and nobody else does."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: object) -> None:
+        if not isinstance(secret, str) or not _USABLE.fullmatch(secret):
+            raise ConfigError(
+                "The token cannot be used.", code="invalid_token", hint="Make one with 'truekeep tokens add'."
+            )
+        self._secret = secret
+
+    def authorization(self) -> str:
+        """The header that shows it to the service."""
+        return f"Bearer {self._secret}"
+
+    def __repr__(self) -> str:
+        return "Token(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a token is not pickled")
+
+
+def tokens_of(given: str | Iterable[str]) -> tuple[BearerToken, ...]:
+    """One token or several, one for each channel or task."""
+    listed = (given,) if isinstance(given, str) else tuple(given)
+    if not 1 <= len(listed) <= _MOST:
+        raise ConfigError(f"A client has 1 to {_MOST} tokens.", code="invalid_token")
+    return tuple(BearerToken(one) for one in listed)
+
+
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ServiceEndpoint:
     """Where the service is and how it is reached, checked."""
 
     address: str
-    tokens: tuple[Token, ...]
-    patience: Patience
+    tokens: tuple[BearerToken, ...]
+    patience: RetryPatience
     trust: ssl.SSLContext | None
 
     @classmethod
@@ -33,10 +112,10 @@ class Endpoint:
         cls,
         address: str,
         token: str | Iterable[str],
-        patience: Patience,
+        patience: RetryPatience,
         trust: ssl.SSLContext | None,
         unsafe_plain_http: bool,
-    ) -> Endpoint:
+    ) -> ServiceEndpoint:
         """An endpoint whose certificate is verified, whatever is passed."""
         if trust is not None and (trust.verify_mode is not ssl.CERT_REQUIRED or not trust.check_hostname):
             raise ConfigError(
@@ -84,6 +163,6 @@ def _trust() -> ssl.SSLContext:
     return context
 
 
-def _authorized(token: Token, request: httpx.Request) -> httpx.Request:
+def _authorized(token: BearerToken, request: httpx.Request) -> httpx.Request:
     request.headers["Authorization"] = token.authorization()
     return request

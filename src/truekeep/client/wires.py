@@ -1,25 +1,58 @@
-"""Wires: what carries steps out, over httpx. One blocks, one is asynchronous; neither knows what they are about."""
+"""Wires carry steps out over httpx; shells turn a core's steps into methods that block, or that are awaited.
+
+Of each there are two, one that blocks and one that is asynchronous; neither knows what the steps are about.
+"""
 
 from __future__ import annotations
 
+import functools
 import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from truekeep.client.answers import ANSWER_CAP
-from truekeep.client.endpoint import Endpoint, httpx_library
-from truekeep.client.exchange import Answer, Failure, Send, Steps
-from truekeep.errors import AnswerRefused, InvalidRequest, KeepClosed
+from truekeep.client.endpoint import ServiceEndpoint, httpx_library
+from truekeep.client.exchange import Failure, HttpAnswer, Send, Steps
+from truekeep.errors import AnswerRefused, InvalidRequest, KeepClosed, NotServed
 
 if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
+C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
+P = ParamSpec("P")
+_EMBEDDED_ONLY = frozenset(
+    {
+        "actors",
+        "blank_forgotten",
+        "browse",
+        "describe",
+        "destroy",
+        "exported",
+        "extraction",
+        "kinds",
+        "open",
+        "page",
+        "reach",
+        "reindex",
+        "rejected_sources",
+        "remember_batches",
+        "require_approved",
+        "settings",
+        "sources",
+        "sweep",
+        "weigh",
+        "writes_by_day",
+    }
+)
+"""What a keep and its parts have besides; docs/client.md says of each why a service does not offer it."""
 
 
 class BlockingWire:
     """Carries steps out and waits for them."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ServiceEndpoint) -> None:
         self._endpoint = endpoint
         self._http: httpx.Client | None = httpx_library().Client(**endpoint.options())
 
@@ -44,7 +77,7 @@ class BlockingWire:
         if http is not None:
             http.close()
 
-    def _send(self, step: Send) -> Answer | Failure:
+    def _send(self, step: Send) -> HttpAnswer | Failure:
         http, deadline = _opened(self._http), time.monotonic() + step.seconds
         try:
             with http.stream(**self._endpoint.arguments(step)) as response:
@@ -60,7 +93,7 @@ class BlockingWire:
 class AsyncWire:
     """Carries steps out without blocking."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ServiceEndpoint) -> None:
         self._endpoint = endpoint
         self._http: httpx.AsyncClient | None = httpx_library().AsyncClient(**endpoint.options())
 
@@ -83,7 +116,7 @@ class AsyncWire:
         if http is not None:
             await http.aclose()
 
-    async def _send(self, step: Send) -> Answer | Failure:
+    async def _send(self, step: Send) -> HttpAnswer | Failure:
         import anyio  # noqa: PLC0415 - comes with httpx
 
         http, deadline = _opened(self._http), time.monotonic() + step.seconds
@@ -122,8 +155,10 @@ def _take(body: bytearray, chunk: bytes, deadline: float) -> None:
         raise httpx_library().ReadTimeout("")
 
 
-def _answer(response: httpx.Response, body: bytearray) -> Answer:
-    return Answer(response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
+def _answer(response: httpx.Response, body: bytearray) -> HttpAnswer:
+    return HttpAnswer(
+        response.status_code, {name.lower(): value for name, value in response.headers.items()}, bytes(body)
+    )
 
 
 def _failure(error: Exception) -> Failure:
@@ -136,3 +171,54 @@ def _failure(error: Exception) -> Failure:
     if isinstance(error, library.UnsupportedProtocol | library.InvalidURL):
         raise InvalidRequest("The service's address cannot be used.", code="invalid_address") from None
     return Failure(was_sent=True, word="the connection broke")
+
+
+class Blocking(Generic[C_co]):
+    """An object whose methods block; what they do is its core's."""
+
+    def __init__(self, wire: BlockingWire, core: C_co) -> None:
+        self._wire = wire
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        raise unknown(type(self), name)
+
+
+class Asynchronous(Generic[C_co]):
+    """An object whose methods are awaited; what they do is its core's."""
+
+    def __init__(self, wire: AsyncWire, core: C_co) -> None:
+        self._wire = wire
+        self._core = core
+
+    def __getattr__(self, name: str) -> Any:
+        raise unknown(type(self), name)
+
+
+def blocking(method: Callable[Concatenate[C, P], Steps[T]]) -> Callable[Concatenate[Blocking[C], P], T]:
+    """A core's method as one that blocks."""
+
+    @functools.wraps(method)
+    def call(self: Blocking[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._wire.run(method(self._core, *args, **kwargs))
+
+    return call
+
+
+def awaited(
+    method: Callable[Concatenate[C, P], Steps[T]],
+) -> Callable[Concatenate[Asynchronous[C], P], Coroutine[Any, Any, T]]:
+    """A core's method as one that is awaited."""
+
+    @functools.wraps(method)
+    async def call(self: Asynchronous[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._wire.run(method(self._core, *args, **kwargs))
+
+    return call
+
+
+def unknown(kind: type, name: str) -> AttributeError:
+    """What is said of an attribute that is not there: embedded keeps have some that a service does not offer."""
+    if name in _EMBEDDED_ONLY and not name.startswith("_"):
+        return NotServed("Only an embedded keep does this; the service does not offer it.")
+    return AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")

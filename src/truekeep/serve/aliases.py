@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from truekeep.errors import UnknownId
-from truekeep.keep import Keep
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 _OWN_ID = re.compile(r"(?:mem|rev)_[0-9a-f]{20}|row-[0-9]{1,19}", re.ASCII)
 _PAGE = 500

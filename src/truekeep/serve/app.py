@@ -21,21 +21,26 @@ from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
 from truekeep.serve.chores import Chores
 from truekeep.serve.console import app as console
+from truekeep.serve.console.visits import Visits
 from truekeep.serve.edge import Edge
+from truekeep.serve.entrance import Entrance
 from truekeep.serve.limits import Buckets
 from truekeep.serve.logs import LOGGER
 from truekeep.serve.metrics import Metrics
 from truekeep.serve.pool import Pool
 from truekeep.serve.problem import problem, problem_of
 from truekeep.serve.rest import ROUTERS
-from truekeep.serve.rest.openapi import describe
+from truekeep.serve.rest.openapi import ServedDocument, describe
 from truekeep.serve.service import Service
 from truekeep.serve.settings import ServeSettings
-from truekeep.serve.tokens import Tokens
+from truekeep.serve.tokens import TokenBook
 from truekeep.serve.warmup import Warmup
+from truekeep.trust.origin import keep_name
 
 _log = logging.getLogger(LOGGER)
 _WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method", "Not with this method.")}
+_UNKNOWN = "(unknown)"
+_SPARE_THREADS = 4
 _DESCRIBED = "GET /openapi.json describes every path and what it takes."
 
 
@@ -47,19 +52,21 @@ def create_app(
     """The whole service as an ASGI application; it opens keeps as they are asked for, and closes them at the end."""
     pool = Pool(home, settings=settings)
     chosen = serve or ServeSettings.load(pool.settings.serve)
-    pool.size = max(chosen.keeps, chosen.threads + 2)
-    metrics, tokens = Metrics(), Tokens(pool.paths.keys)
+    pool.shares.most = max(chosen.keeps, chosen.threads + 2)
+    pool.shares.each = max(chosen.keeps_per_token, chosen.threads_per_token + 1)
+    tokens = TokenBook(pool.paths.keys)
     service = Service(
         pool=pool,
         authenticator=Authenticator(tokens, chosen),
         buckets=Buckets(chosen.requests_per_second / max(1, chosen.workers), chosen.burst),
-        metrics=metrics,
+        metrics=Metrics(),
         settings=chosen,
         warmup=Warmup(pool.paths),
     )
     app = FastAPI(
         title="truekeep",
         version=__version__,
+        openapi_url=None,
         lifespan=_lifespan(service),
         docs_url=None,
         redoc_url=None,
@@ -68,12 +75,13 @@ def create_app(
     app.state.service = service
     for router in ROUTERS:
         app.include_router(router)
-    _answer_errors(app)
-    describe(app)
+    document = describe(app)
+    _answer_errors(app, document)
     mcp_http.mount(app, service)
-    if chosen.console:
-        console.mount(app, service)
-    return Edge(app, chosen, metrics)
+    visits = Visits(pool.paths.keys, chosen) if chosen.console else None
+    if visits is not None:
+        console.mount(app, service, visits)
+    return Edge(app, service, Entrance(service.authenticator, visits))
 
 
 def from_environment() -> Edge:
@@ -87,11 +95,15 @@ def from_environment() -> Edge:
 def _lifespan(service: Service) -> Any:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = max(1, service.settings.threads)
+        # Whoever has a turn finds a thread; the rest are for what is done before a turn is taken.
         chosen = service.settings
+        anyio.to_thread.current_default_thread_limiter().total_tokens = max(1, chosen.threads) + _SPARE_THREADS
         chores = Chores(service.pool, chosen.chore_seconds, merge_hours=chosen.merge_hours)
         chores.start()
         service.warmup.start()
+        if chosen.unsafe_no_auth:
+            # The operator named this keep, so it is there from the start; no caller's reading would make it.
+            await anyio.to_thread.run_sync(lambda: _make(service.pool, chosen.unsafe_no_auth))
         try:
             yield
         finally:
@@ -102,17 +114,22 @@ def _lifespan(service: Service) -> Any:
     return lifespan
 
 
-def _answer_errors(app: FastAPI) -> None:
+def _make(pool: Pool, name: str) -> None:
+    with pool.borrow(keep_name(name)):
+        pass
+
+
+def _answer_errors(app: FastAPI, document: ServedDocument) -> None:
     @app.exception_handler(TruekeepError)
     async def ours(_: Request, error: TruekeepError) -> Response:
         return problem_of(error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        # Where and what kind, never what was sent.
-        wrong = [{"where": [str(part) for part in one["loc"]], "kind": one["type"]} for one in error.errors()[:20]]
+        # Where and what kind, never what was sent: a member that nobody knows has a name that the sender chose.
+        known = await anyio.to_thread.run_sync(document.names)
+        wrong = [{"where": _named(one["loc"], known), "kind": one["type"]} for one in error.errors()[:20]]
         first = ".".join(wrong[0]["where"])[:200] if wrong else "the request"
-        first = "".join(mark if mark.isprintable() else "?" for mark in first)
         return problem(422, "invalid_body", f"The request is not valid at {first}.", hint=_DESCRIBED, errors=wrong)
 
     @app.exception_handler(UnicodeEncodeError)
@@ -128,3 +145,7 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(_: Request, error: Exception) -> Response:
         return problem(500, "internal_error", "Something went wrong here.", hint=type(error).__name__)
+
+
+def _named(place: tuple[int | str, ...], known: frozenset[str]) -> list[str]:
+    return [str(part) if isinstance(part, int) or part in known else _UNKNOWN for part in place]

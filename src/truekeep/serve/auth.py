@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+
+from starlette.datastructures import Headers
 
 from truekeep.errors import NotAuthenticated
-from truekeep.origin import keep_name
 from truekeep.serve.identity import Identity
+from truekeep.serve.sender import Sender, sender_of
 from truekeep.serve.settings import ServeSettings
-from truekeep.serve.tokens import Tokens
+from truekeep.serve.tokens import TokenBook
+from truekeep.trust.origin import keep_name
 
 _CAP = 10_000
+"""Longer than any token; nothing is looked up for what cannot be one."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
 class Authenticator:
     """Knows the callers of one home: by its tokens, and by the tokens of an issuer if one is set up."""
 
-    def __init__(self, tokens: Tokens, settings: ServeSettings) -> None:
+    def __init__(self, tokens: TokenBook, settings: ServeSettings) -> None:
         self._tokens = tokens
         self._issuer = None
         self._anonymous = None
@@ -32,24 +35,26 @@ class Authenticator:
                 "anonymous", keep_name(settings.unsafe_no_auth), "agent", frozenset({"read", "write"}), "anonymous"
             )
 
-    def identify(self, headers: Mapping[str, str]) -> Identity:
+    async def identify(self, headers: Headers) -> Identity:
         """Who sends a request with these headers."""
         given = headers.get("authorization")
         if given is None:
             return self._nobody(headers)
         presented = _presented(given)
         if self._issuer is not None and presented.count(".") == 2:
-            return self._issuer.identify(presented)
+            return await self._issuer.identify(presented)
         return self._tokens.identify(presented)
 
     def check(self) -> None:
         """Raise if the tokens cannot be read."""
         self._tokens.list()
 
-    def _nobody(self, headers: Mapping[str, str]) -> Identity:
-        # A web page must not become the agent by sending a visitor's browser here, under whatever host name.
+    def _nobody(self, headers: Headers) -> Identity:
+        # A web page must not become the agent by sending a visitor's browser here, under whatever host name and be it
+        # only to look: a picture's address is fetched without an Origin, so Sec-Fetch-Site is looked at as well.
         is_local = headers.get("host", "").rpartition(":")[0] in _LOCAL or headers.get("host") in _LOCAL
-        if self._anonymous is None or not is_local or "origin" in headers:
+        is_foreign = "origin" in headers or sender_of(headers) is Sender.FOREIGN_PAGE
+        if self._anonymous is None or not is_local or is_foreign:
             raise NotAuthenticated("The request carries no token.")
         return self._anonymous
 

@@ -6,29 +6,34 @@ keep finds it again. Keeps that are open are looked at every few seconds, all ot
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from truekeep import disk
 from truekeep.errors import TruekeepError
-from truekeep.keep import Keep
 from truekeep.serve.logs import LOGGER
-from truekeep.serve.pool import Pool
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
+    from truekeep.serve.pool import Pool
 
 _log = logging.getLogger(LOGGER)
 _OTHERS_A_ROUND = 8
+"""Keeps that are opened only for their chores, at a time: requests come first."""
 _ALL_SECONDS = 3_600.0
 """How often every keep is looked at, also one that nobody has used."""
 
 
 def tidy(keep: Keep) -> None:
-    """What is due in one keep: sessions to distil, sessions whose time is over."""
+    """What is due in one keep: sessions to distil, sessions whose time is over, forgotten words to blank."""
     keep.extraction.run()
     keep.working.sweep()
+    keep.blank_forgotten()
 
 
 def merge(keep: Keep) -> None:
@@ -125,14 +130,8 @@ class Chores:
             return True
         path: Path = self._pool.paths.data / ".chores.lock"
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return False
-        self._lock_file = handle
-        return True
+            disk.make_directory(path.parent)
+            self._lock_file = disk.try_lock(path)
+        except OSError as error:
+            _log.warning("chores cannot be locked", extra={"error": type(error).__name__})
+        return self._lock_file is not None

@@ -1,7 +1,8 @@
 """The edge: what every request passes before a resource sees it, and every answer on its way out.
 
-It reads the whole body, within a cap and a time, so that a slow or endless client costs neither a thread nor a keep;
-takes ``/keeps/NAME`` off the path; names the request; and counts and logs what became of it.
+It asks who sends it, by the headers; reads the whole body, within a cap and a time, so that a slow or endless client
+costs neither a thread nor a keep; waits for the sender's turn; takes ``/keeps/NAME`` off the path; names the request;
+and counts and logs what became of it. An answer leaves in pieces, so that only a piece of it lies in buffers.
 """
 
 from __future__ import annotations
@@ -11,47 +12,58 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from truekeep.errors import ServiceBusy, TruekeepError
+from truekeep.serve.bodies import App, Bodies, Message, Receive, RequestRefused, Scope, Send
+from truekeep.serve.entrance import ADMISSION, Admission, Entrance
 from truekeep.serve.logs import LOGGER
-from truekeep.serve.metrics import Metrics
-from truekeep.serve.problem import problem
-from truekeep.serve.settings import ServeSettings
+from truekeep.serve.problem import problem, problem_of
+from truekeep.serve.sender import Sender, sender_of
+from truekeep.serve.shares import Shares
+from truekeep.serve.turns import Turns
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+if TYPE_CHECKING:
+    from truekeep.serve.service import Service
 
 KEEP = "truekeep.keep"
 REQUEST = "truekeep.request"
 IDENTITY = "truekeep.identity"
+TURN = "truekeep.turn"
 _log = logging.getLogger(LOGGER)
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _KEEPS = "/keeps/"
+_HEALTH = "/v1/health"
+_PIECE = 65_536
+"""Bytes of an answer that are handed to the connection at a time."""
+_PENALTY_SECONDS = 0.5
+"""How long a refusal waits that was asked for too often."""
+_SAFE = frozenset({"GET", "HEAD"})
+"""Methods that change nothing."""
 _HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
-
-
-class Refused(Exception):
-    """A request that is answered at the edge."""
-
-    def __init__(self, status: int, code: str, detail: str) -> None:
-        super().__init__(code)
-        self.answer = problem(status, code, detail, headers={"Connection": "close"})
 
 
 class Edge:
     """The outermost layer of the service."""
 
-    def __init__(self, app: App, settings: ServeSettings, metrics: Metrics) -> None:
+    def __init__(self, app: App, service: Service, entrance: Entrance) -> None:
+        self.settings = service.settings
+        self.idle: Shares[Any] = Shares(0)
+        """Connections on which nothing is under way, by their peers; where one is wanted, one of them gives way."""
         self._app = app
-        self._settings = settings
-        self._metrics = metrics
-        self._held = 0
+        self._service = service
+        self._entrance = entrance
+        self._turns = Turns(self.settings.threads, self.settings.threads_per_token)
+        self._under_way: Counter[str] = Counter()
+        self._bodies = Bodies(self.settings)
+        metrics = service.metrics
         metrics.describe("truekeep_requests_total", "Requests, by method, route and status.")
-        metrics.gauge("truekeep_body_bytes", "Bytes of request bodies held now.", lambda: float(self._held))
+        metrics.gauge("truekeep_body_bytes", "Bytes of request bodies held now.", lambda: float(self._bodies.held))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -62,42 +74,42 @@ class Edge:
         await _Passage(self, scope, receive, send).go()
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = bytearray()
+        admission = await self._entrance.admit(scope)
+        payer = admission.payer
+        self._under_way[payer] += 1
         try:
-            async with asyncio.timeout(self._settings.body_seconds):
-                await self._read(scope, receive, body)
-        except TimeoutError:
-            await Refused(408, "body_too_slow", "The request did not arrive in time.").answer(scope, receive, send)
-            return
-        except Refused as refused:
-            await refused.answer(scope, receive, send)
-            return
-        try:
-            await self._app(_within_keep(scope), _replay(bytes(body), receive), send)
+            if self._under_way[payer] > self.settings.requests_at_once:
+                raise RequestRefused(429, "too_many_at_once", "Too many requests are under way already.")
+            await self._admitted(scope, receive, send, admission)
         finally:
-            self._held -= len(body)
+            self._under_way[payer] -= 1
+            if not self._under_way[payer]:
+                del self._under_way[payer]
 
-    async def _read(self, scope: Scope, receive: Receive, body: bytearray) -> None:
-        cap = self._settings.body_cap
-        announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
-        if announced.isdigit() and (len(announced) > 18 or int(announced) > cap):
-            raise Refused(413, "body_too_large", f"A request's body has at most {cap:,} bytes.")
-        more = True
+    async def _admitted(self, scope: Scope, receive: Receive, send: Send, admission: Admission) -> None:
+        await self._count(scope, admission.payer)
+        if scope["method"] not in _SAFE and sender_of(Headers(scope=scope)) is Sender.FOREIGN_PAGE:
+            # A browser adds credentials it remembers to whatever a page has it send.
+            raise RequestRefused(403, "cross_origin", "This came from a page elsewhere, so nothing was done.")
+        scope[ADMISSION] = admission
+        scope[IDENTITY] = admission.identity
+        turn = scope[TURN] = self._turns.turn(admission.payer)
+        async with self._bodies.read(scope, receive, admission) as body:
+            await turn.take()
+            try:
+                await self._app(_within_keep(scope), replayed(body, receive), send)
+            finally:
+                turn.give_back()
+
+    async def _count(self, scope: Scope, payer: str) -> None:
+        """Every request counts against its payer's rate, but for the question whether the service is there."""
+        if scope["path"] == _HEALTH:
+            return
         try:
-            while more:
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise Refused(400, "body_cut_off", "The request ended before its body did.")
-                part = message.get("body", b"")
-                self._held += len(part)
-                body += part
-                more = message.get("more_body", False)
-                if len(body) > cap:
-                    raise Refused(413, "body_too_large", f"A request's body has at most {cap:,} bytes.")
-                if self._held > self._settings.bodies_cap:
-                    raise Refused(503, "service_busy", "The service holds as many requests as it can.")
-        except BaseException:
-            self._held -= len(body)
+            self._service.buckets.take(payer)
+        except ServiceBusy:
+            # Who asks again at once must not be refused as fast as they can ask: that would cost as much as an answer.
+            await asyncio.sleep(_PENALTY_SECONDS)
             raise
 
 
@@ -118,13 +130,21 @@ class _Passage:
         failure = ""
         try:
             await self._edge._serve(self._scope, self._receive, self._sending)
+        except RequestRefused as refused:
+            await self._answer(refused.answer)
+        except TruekeepError as error:
+            await self._answer(problem_of(error))
         except Exception as error:
             failure = type(error).__name__
-            if not self._status:
-                answer = problem(500, "internal_error", "Something went wrong here.", hint=f"Request {self._id}.")
-                await answer(self._scope, self._receive, self._sending)
+            hint = f"Request {self._id}."
+            await self._answer(problem(500, "internal_error", "Something went wrong here.", hint=hint))
         finally:
             self._note(time.perf_counter() - started, failure)
+
+    async def _answer(self, response: Response) -> None:
+        """What is told instead, unless an answer has begun."""
+        if not self._status:
+            await response(self._scope, self._receive, self._sending)
 
     async def _sending(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -133,21 +153,37 @@ class _Passage:
             sent = {name for name, _ in headers}
             headers += [pair for pair in _HEADERS if pair[0] not in sent]
             message = {**message, "headers": [*headers, (b"x-request-id", self._id.encode())]}
-        await self._send(message)
+            self._give_back_turn(dict(headers))
+        for piece in _pieces(message):
+            await self._send(piece)
+
+    def _give_back_turn(self, headers: dict[bytes, bytes]) -> None:
+        """To read an answer that is all there takes no turn. A stream, whose end nobody knows, is still being made."""
+        turn = self._scope.get(TURN)
+        if turn is not None and b"content-length" in headers:
+            turn.give_back()
 
     def _note(self, seconds: float, failure: str) -> None:
         # Only the route's template is kept: a path may hold names and ids.
         route = getattr(self._scope.get("route"), "path", "other")
         method, status = self._scope["method"], str(self._status)
         method = method if method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE") else "other"
-        self._edge._metrics.count("truekeep_requests_total", method=method, route=route, status=status)
-        self._edge._metrics.took(seconds, route=route)
+        self._edge._service.metrics.count("truekeep_requests_total", method=method, route=route, status=status)
+        self._edge._service.metrics.took(seconds, route=route)
         identity = self._scope.get(IDENTITY)
         level = logging.ERROR if self._status >= 500 or failure else logging.INFO
         if _log.isEnabledFor(level):
             members = {"request": self._id, "method": method, "route": route, "status": self._status}
             members |= {"ms": round(seconds * 1000, 2), "token": getattr(identity, "token_id", None)}
             _log.log(level, "request", extra=members | ({"error": failure} if failure else {}))
+
+
+def _pieces(message: Message) -> Iterator[Message]:
+    body = message.get("body", b"")
+    last = max(0, len(body) - 1) // _PIECE * _PIECE
+    for start in range(0, last, _PIECE):
+        yield {"type": message["type"], "body": body[start : start + _PIECE], "more_body": True}
+    yield {**message, "body": body[last:]} if last else message
 
 
 def _request_id(scope: Scope) -> str:
@@ -166,7 +202,7 @@ def _within_keep(scope: Scope) -> Scope:
     return scope
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     """The body that was read, in one piece; after it whatever the client does next."""
     pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

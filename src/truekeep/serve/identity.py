@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
-from truekeep.origin import AGENT, keep_name
+from truekeep.trust.origin import AGENT, keep_name
 
 CAPABILITIES = frozenset({"read", "write", "credit", "review", "delete", "admin", "custom-prompts"})
 """What a token can allow. The channel it is bound to must allow it as well."""

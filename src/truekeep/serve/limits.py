@@ -9,6 +9,7 @@ from collections.abc import Callable
 from truekeep.errors import ServiceBusy
 
 _MOST = 50_000
+"""Callers that are counted; whoever has been silent longest is forgotten first."""
 
 
 class Buckets:

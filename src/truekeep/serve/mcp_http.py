@@ -7,6 +7,7 @@ what the person says yes to in their client is theirs, because the token is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -17,17 +18,25 @@ import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import jsonrpc_message_adapter
+from pydantic import ValidationError
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
-from truekeep.errors import TruekeepError
+from truekeep.errors import InvalidRequest, TruekeepError
 from truekeep.keep import Keep
-from truekeep.origin import AGENT, own_principal, session_name
+from truekeep.serve.capabilities import Permit
+from truekeep.serve.edge import TURN, replayed
+from truekeep.serve.json_body import parsed
 from truekeep.serve.mcp.asking import Context
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.server import build_server
-from truekeep.serve.problem import problem_of
-from truekeep.serve.service import Call, Service, identified
+from truekeep.serve.mcp_sessions import McpSessions
+from truekeep.serve.problem import problem, problem_of
+from truekeep.serve.service import Service, ServiceCall, identified
+from truekeep.serve.turns import Turn
+from truekeep.trust.origin import AGENT, own_principal, session_name
 from truekeep.types import MEMBER, Channel, Standing
 
 if TYPE_CHECKING:
@@ -37,16 +46,23 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 SESSION_HEADER = "truekeep-session"
 _CALL = "truekeep.call"
-_BODY_CAP, _MOST_SESSIONS, _IDLE_SECONDS = 1_000_000, 1_000, 1_800.0
+_VERSION = re.compile(rb"[0-9A-Za-z.-]{0,40}")
+_ANY_TOKEN = Permit(())
+"""To connect takes a token; what each tool takes is asked when it is called."""
+_BODY_CAP, _IDLE_SECONDS = 1_000_000, 1_800.0
 
 
 def mount(app: FastAPI, service: Service) -> None:
     """Serve MCP at ``/mcp`` of the application, for as long as it lives."""
     is_one_process = service.settings.workers <= 1
 
-    async def binder(context: Context) -> Binding:
+    async def binder(context: Context, permit: Permit) -> Binding:
         request = cast(Request, context.request)
-        return await anyio.to_thread.run_sync(lambda: _bound(request, may_ask=is_one_process))
+        call: ServiceCall = replace(request.scope[_CALL], permit=permit)
+        permit.require(call.identity.capabilities)
+        turn: Turn = request.scope[TURN]
+        async with turn.held():
+            return await anyio.to_thread.run_sync(lambda: _bound(request, call, may_ask=is_one_process))
 
     manager = StreamableHTTPSessionManager(
         app=build_server(binder),
@@ -54,9 +70,10 @@ def mount(app: FastAPI, service: Service) -> None:
         stateless=not is_one_process,
         session_idle_timeout=_IDLE_SECONDS if is_one_process else None,
         max_request_body_size=_BODY_CAP,
-        max_sessions=_MOST_SESSIONS,
+        max_sessions=None,  # they are shared out below
     )
-    app.router.routes.append(Route(PATH, endpoint=_Door(manager)))
+    sessions = McpSessions(manager, service.settings) if is_one_process else None
+    app.router.routes.append(Route(PATH, endpoint=_Door(manager, sessions)))
     inner = app.router.lifespan_context
 
     @asynccontextmanager
@@ -72,28 +89,61 @@ class _Door:
     """Lets in who has a token, and tells the transport who it is."""
 
     manager: StreamableHTTPSessionManager
+    sessions: McpSessions | None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["route"] = SimpleNamespace(path=PATH)
         try:
-            call = identified(Request(scope))
+            call = identified(Request(scope), _ANY_TOKEN)
             call = replace(call, keep_name=call.identity.keep(call.keep_name))
         except TruekeepError as error:
             await problem_of(error)(scope, receive, send)
             return
+        body = await _body(receive)
+        refused = await _refused(scope, body)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
         # The transport keeps each session to the user who began it: another token's is as unknown as none.
         token = AccessToken(token="", client_id=call.identity.token_id, scopes=[], subject=_holder(call))
-        await self.manager.asgi_app({**scope, _CALL: call, "user": AuthenticatedUser(token)}, receive, send)
+        known = {**scope, _CALL: call, "user": AuthenticatedUser(token)}
+        if scope["method"] == "GET":
+            scope[TURN].give_back()  # a stream that is open for as long as the client likes is no work
+        if self.sessions is not None:
+            send = self.sessions.noting(call.identity.token_id, known, send)
+        await self.manager.asgi_app(known, replayed(body, receive), send)
 
 
-def _bound(request: Request, *, may_ask: bool) -> Binding:
+async def _body(receive: Receive) -> bytes:
+    """The request's body; the edge has read it whole, within its cap."""
+    return bytes((await receive()).get("body", b""))
+
+
+async def _refused(scope: Scope, body: bytes) -> Response | None:
+    """Why the transport is not given a request. Its own refusals would repeat what was sent."""
+    version = next((value for name, value in scope["headers"] if name == b"mcp-protocol-version"), b"")
+    if not _VERSION.fullmatch(version):
+        return problem(400, "invalid_protocol_version", "The header MCP-Protocol-Version cannot be used.")
+    if scope["method"] != "POST":
+        return None
+    if len(body) > _BODY_CAP:
+        return problem(413, "body_too_large", f"A message has at most {_BODY_CAP:,} bytes.")
+    try:
+        jsonrpc_message_adapter.validate_python(await parsed(body), by_name=False)
+    except InvalidRequest as error:
+        return problem_of(error)
+    except ValidationError:
+        return problem(400, "invalid_message", "That is no message of JSON-RPC 2.0.")
+    return None
+
+
+def _bound(request: Request, call: ServiceCall, *, may_ask: bool) -> Binding:
     """What a request may do, by its token alone. Headers only say in which session."""
-    call: Call = request.scope[_CALL]
     identity = call.identity
 
     @contextmanager
     def lease() -> Iterator[Keep]:
-        with call.open() as leased:
+        with call.lease() as leased:
             yield leased.keep
 
     with lease() as keep:
@@ -108,10 +158,11 @@ def _bound(request: Request, *, may_ask: bool) -> Binding:
         owner=channel.name if can_say_yes else None,
         holder=_holder(call),
         allowed=identity.capabilities,
+        turn=request.scope[TURN],
     )
 
 
-def _holder(call: Call) -> str:
+def _holder(call: ServiceCall) -> str:
     """Who is connected: tokens of one subject that allow different things are different holders."""
     identity = call.identity
     return " ".join((identity.token_id, identity.channel, str(call.keep_name), *sorted(identity.capabilities)))
@@ -119,7 +170,7 @@ def _holder(call: Call) -> str:
 
 def _session(request: Request, keep: Keep, channel: Channel) -> str:
     """The session that the client's configuration names, else one for each connection, or for each token."""
-    call: Call = request.scope[_CALL]
+    call: ServiceCall = request.scope[_CALL]
     named = request.headers.get(SESSION_HEADER)
     connection = request.headers.get("mcp-session-id", "")[:32]
     name = session_name(named or f"mcp-{call.identity.token_id}{'-' if connection else ''}{connection}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,10 +10,12 @@ from pathlib import Path
 
 from truekeep.config import Paths, Settings
 from truekeep.embed import Embedder
-from truekeep.errors import KeepClosed, ServiceBusy, TruekeepError
+from truekeep.errors import KeepClosed, TruekeepError
 from truekeep.handles import Handle
 from truekeep.keep import Keep
+from truekeep.serve.capabilities import Permit
 from truekeep.serve.identity import Identity, unknown_keep
+from truekeep.serve.shares import Shares
 from truekeep.stores.files import keep_names, keyring
 
 DEFAULT_SIZE = 128
@@ -51,34 +52,40 @@ class Pool:
         *,
         settings: Settings | None = None,
         size: int = DEFAULT_SIZE,
+        share: int = 0,
         embedder: Callable[[], Embedder | None] | None = None,
     ) -> None:
         self._home = home
         self.paths = Paths.resolve(home)
         self.settings = settings or Settings.load(self.paths.config)
-        self.size = size
+        self.shares: Shares[str] = Shares(size, share)
+        """Who used each open keep last, so that a token that goes through many closes its own."""
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._places: dict[str, _Place] = {}
         self._closed = False
         self.opened = 0
         """How many times a keep was opened."""
 
     @contextmanager
     def handle(
-        self, identity: Identity, keep_name: str | None = None, *, session: str | None = None
+        self, identity: Identity, keep_name: str | None = None, *, permit: Permit, session: str | None = None
     ) -> Iterator[Lease]:
-        """The keep that an identity may reach under that name, held open until the block ends."""
+        """The keep that an identity may reach under that name, held open until the block ends.
+
+        Only what is permitted to make keeps makes one; for everything else there is none until somebody has written.
+        """
         name = identity.keep(keep_name)
-        if not (identity.names_one_keep or identity.may("write") or self.exists(name)):
-            raise unknown_keep()  # a pattern does not let a reader make keeps
-        with self.borrow(name) as keep:
+        if not (permit.makes or self.exists(name)):
+            raise unknown_keep()
+        with self.borrow(name, identity.token_id) as keep:
+            permit.require_channel(keep.channels.get(identity.channel), identity.capabilities)
             yield Lease(identity, keep, keep.bind(identity.channel, session=session))
 
     @contextmanager
-    def borrow(self, name: str) -> Iterator[Keep]:
-        """A keep by its name, for the service's own work; it is not closed while somebody has it."""
-        place = self._taken(name)
+    def borrow(self, name: str, holder: str = "") -> Iterator[Keep]:
+        """A keep by its name, for a token or the service's own work; it is not closed while somebody has it."""
+        place = self._taken(name, holder)
         try:
             yield self._opened(name, place)
         finally:
@@ -110,41 +117,41 @@ class Pool:
         """Close every keep; whoever still has one is told that it is closed. Nothing acknowledged is lost."""
         with self._lock:
             self._closed = True
-            places, self._places = self._places, OrderedDict()
+            places, self._places = self._places, {}
         for place in places.values():
             with place.lock:
                 _close(place)
 
-    def _taken(self, name: str) -> _Place:
+    def _taken(self, name: str, holder: str) -> _Place:
         with self._lock:
             if self._closed:
                 raise KeepClosed("The service is shutting down.", code="shutting_down", hint="Try again shortly.")
-            place = self._places.get(name)
-            idle: list[_Place] = []
-            if place is None:
-                idle = self._make_room()
-                place = self._places[name] = _Place()
-            self._places.move_to_end(name)
+            idle = self._in_the_way(name, holder)
+            place = self._places.setdefault(name, _Place())
+            if holder or self.shares.holder(name) is None:  # the service's own work makes no keep its own
+                self.shares.use(holder, name)
             place.users += 1
-        for other in idle:
-            with other.lock:
-                _close(other)
+        if idle is not None:
+            with idle.lock:
+                _close(idle)
         return place
 
-    def _make_room(self) -> list[_Place]:
-        """Take the keeps that were idle longest out of the pool, so that one more fits."""
-        out: list[_Place] = []
-        surplus = len(self._places) + 1 - self.size
-        for name in [name for name, place in self._places.items() if not place.users][: max(0, surplus)]:
-            out.append(self._places.pop(name))
-        if len(out) < surplus:
-            raise ServiceBusy("Too many keeps are in use at once.")
-        return out
+    def _in_the_way(self, name: str, holder: str) -> _Place | None:
+        """Take a keep that nobody uses now out of the pool, if one has to go so that this one fits."""
+        if name in self._places:
+            return None
+        other = self.shares.in_the_way(holder, lambda one: not self._places[one].users)
+        if other is None:
+            return None
+        self.shares.drop(other)
+        return self._places.pop(other)
 
     def _opened(self, name: str, place: _Place) -> Keep:
         with place.lock:
             if place.keep is None:
-                place.keep = Keep.open(name, home=self._home, settings=self.settings, embedder=self._embedder)
+                place.keep = Keep.open(
+                    name, home=self._home, settings=self.settings, embedder=self._embedder, background=False
+                )
                 self.opened += 1
             return place.keep
 

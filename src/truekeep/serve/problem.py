@@ -22,6 +22,7 @@ from truekeep.errors import (
     TruekeepError,
     UnknownId,
 )
+from truekeep.read.reader import sanitised_json
 from truekeep.types import Verdict
 
 MEDIA_TYPE = "application/problem+json"
@@ -74,7 +75,9 @@ def problem(
         "hint": hint,
         "findings": [],
     }
-    return JSONResponse(body | more, status, {**_AGAIN.get(status, {}), **(headers or {})}, MEDIA_TYPE)
+    # The one sanitiser once more: whatever an error came to hold, no reader of it is told to do anything.
+    told = sanitised_json(body | more)
+    return JSONResponse(told, status, {**_AGAIN.get(status, {}), **(headers or {})}, MEDIA_TYPE)
 
 
 def status_of(error: TruekeepError) -> int:

@@ -1,7 +1,8 @@
 """Replays: a write that is sent again with the same Idempotency-Key gets the answer it got, and is not done twice.
 
 Answers are remembered by this process. That a batch of memories is not stored twice holds beyond it: the keep itself
-writes the request's name down with what it stored.
+writes the request's name down with what it stored. Once something was erased in a keep, by whichever process, no answer
+from before is given again: it may hold what was erased.
 """
 
 from __future__ import annotations
@@ -10,18 +11,24 @@ import hashlib
 import re
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from starlette.responses import Response
 
+from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidRequest, TicketRefused
+from truekeep.records.idempotency import RequestDone
+from truekeep.serve.shares import Shares
 
-_KEY = re.compile(r"[!-~]{1,200}", re.ASCII)
-_MOST = 4_096
+_KEY = re.compile(rf"[!-~]{{1,{NAME_CAP}}}", re.ASCII)
+_MOST, _MOST_OF_ONE = 4_096, 512
+"""Answers that are kept for requests sent again, and of them those of one token; the oldest go first."""
 _MOST_BYTES = 16_000
+"""A larger answer is not kept: the keep itself knows that the request was done."""
 _LIFE_SECONDS = 86_400.0
+"""A client that comes back after more than a day asks anew."""
 
 
 def digest(*parts: str) -> str:
@@ -36,29 +43,43 @@ class Attempt:
 
     name: str
     content: str
+    token: str = ""
 
     @classmethod
-    def of(cls, token_id: str, place: str, key: str, body: bytes) -> Attempt:
-        """The attempt of a token at a place, under the client's key."""
+    def of(cls, who: tuple[str, ...], what: tuple[str, ...], key: str, body: bytes, token: str = "") -> Attempt:
+        """Somebody's attempt at something, under the client's key; its answer takes one of the token's places."""
         if not _KEY.fullmatch(key):
             raise InvalidRequest(
                 "The Idempotency-Key cannot be used.",
                 code="invalid_idempotency_key",
-                hint="Use 1 to 200 printable ASCII characters without spaces.",
+                hint=f"Use 1 to {NAME_CAP} printable ASCII characters without spaces.",
             )
-        return cls(digest(token_id, place, key), hashlib.sha256(body).hexdigest())
+        return cls(digest(digest(*who), digest(*what), key), hashlib.sha256(body).hexdigest(), token)
 
     @property
     def digest(self) -> str:
         """What a keep notes: the key's and the content's."""
-        return f"{self.name}.{self.content[:16]}"
+        return digest(self.name, self.content)
+
+
+class ErasureLog(Protocol):
+    """Knows what was erased in the keep that a request is about."""
+
+    def head(self) -> int:
+        """How far the keep's log goes."""
+
+    def has_erased_since(self, head: int) -> bool:
+        """Whether anything was erased since the log went that far."""
 
 
 @dataclass(slots=True)
 class _Answer:
     content: str
+    head: int
+    """How far the keep's log went before it was given."""
     at: float = field(default_factory=time.monotonic)
     response: tuple[int, bytes, dict[str, str], str | None] | None = None
+    is_erased: bool = False
 
 
 class Replays:
@@ -66,25 +87,27 @@ class Replays:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        self._answers: dict[str, _Answer] = {}
+        self._shares: Shares[str] = Shares(_MOST, _MOST_OF_ONE)
 
-    def once(self, attempt: Attempt, do: Callable[[], Response]) -> Response:
-        """Do it, or answer as before."""
+    def once(self, attempt: Attempt, log: ErasureLog | None, do: Callable[[], Response]) -> Response:
+        """Do it, or answer as before; without a log, also after an erasure: the answer holds nothing to erase."""
+        head = log.head() if log is not None else 0
         with self._lock:
             known = self._answers.get(attempt.name)
             if known is None or time.monotonic() - known.at > _LIFE_SECONDS:
                 known = None
-                self._answers[attempt.name] = _Answer(attempt.content)
-                while len(self._answers) > _MOST:
-                    self._answers.popitem(last=False)
-        if known is not None:
-            return _again(known, attempt)
-        return self._done(attempt, do)
-
-    def forget_all(self) -> None:
-        """Keep no answer any longer, because one may hold what was erased."""
-        with self._lock:
-            self._answers = OrderedDict((name, one) for name, one in self._answers.items() if one.response is None)
+                self._shares.drop(attempt.name)
+                if (oldest := self._shares.in_the_way(attempt.token)) is not None:
+                    self._drop(oldest)
+                self._answers[attempt.name] = _Answer(attempt.content, head)
+                self._shares.use(attempt.token, attempt.name)
+        if known is None:
+            return self._done(attempt, do)
+        if log is not None and known.response is not None and log.has_erased_since(known.head):
+            with self._lock:
+                known.response, known.is_erased = None, True
+        return _again(known, attempt)
 
     def _done(self, attempt: Attempt, do: Callable[[], Response]) -> Response:
         try:
@@ -105,12 +128,18 @@ class Replays:
 
     def _forget(self, attempt: Attempt) -> None:
         with self._lock:
-            self._answers.pop(attempt.name, None)
+            self._drop(attempt.name)
+
+    def _drop(self, name: str) -> None:
+        self._answers.pop(name, None)
+        self._shares.drop(name)
 
 
 def _again(known: _Answer, attempt: Attempt) -> Response:
     if known.content != attempt.content:
         raise InvalidRequest("This Idempotency-Key came with another body.", code="another_body")
+    if known.is_erased:
+        raise RequestDone(())
     if known.response is None:
         raise TicketRefused("The request is being worked on.", code="request_in_progress", hint="Try again shortly.")
     status, body, headers, media_type = known.response

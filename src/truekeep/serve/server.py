@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import resource
@@ -12,52 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from truekeep.errors import ConfigError
+from truekeep.serve.protocol import PatientProtocol
 from truekeep.serve.settings import ServeSettings
 
 _FACTORY = "truekeep.serve.app:from_environment"
-HEADER_SECONDS = "TRUEKEEP_SERVE_HEADER_SECONDS"
-
-
-class PatientProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that waits for a request's headers only so long: a client that drips them holds no connection."""
-
-    _waits: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait."""
-        super().connection_made(transport)
-        self._wait()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
-        self._stop()
-        super().connection_lost(exc)
-
-    def on_message_begin(self) -> None:
-        """The next request on the same connection has begun."""
-        super().on_message_begin()
-        self._wait()
-
-    def on_headers_complete(self) -> None:
-        """They are here."""
-        self._stop()
-        super().on_headers_complete()
-
-    def _wait(self) -> None:
-        self._stop()
-        self._waits = self.loop.call_later(float(os.environ.get(HEADER_SECONDS, "10")), self._give_up)
-
-    def _stop(self) -> None:
-        if self._waits is not None:
-            self._waits.cancel()
-            self._waits = None
-
-    def _give_up(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
 
 
 def require_free(settings: ServeSettings) -> None:

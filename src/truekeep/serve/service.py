@@ -6,27 +6,33 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from truekeep.audit.log import ERASURE, FORGETTING, Audit
 from truekeep.errors import NotAllowed, NotAuthenticated, UnknownChannel
-from truekeep.origin import require
-from truekeep.requests import RequestDone
+from truekeep.records.idempotency import RequestDone
 from truekeep.serve.aliases import AliasBook
-from truekeep.serve.auth import Authenticator
-from truekeep.serve.edge import IDENTITY, KEEP
-from truekeep.serve.identity import Identity
-from truekeep.serve.limits import Buckets
-from truekeep.serve.metrics import Metrics
-from truekeep.serve.pool import Lease, Pool
+from truekeep.serve.edge import KEEP
+from truekeep.serve.entrance import ADMISSION, Admission
 from truekeep.serve.replays import Attempt, Replays, digest
-from truekeep.serve.settings import ServeSettings
-from truekeep.serve.warmup import Warmup
 from truekeep.types import Verdict
 
+if TYPE_CHECKING:
+    from truekeep.serve.auth import Authenticator
+    from truekeep.serve.capabilities import Permit
+    from truekeep.serve.identity import Identity
+    from truekeep.serve.limits import Buckets
+    from truekeep.serve.metrics import Metrics
+    from truekeep.serve.pool import Lease, Pool
+    from truekeep.serve.settings import ServeSettings
+    from truekeep.serve.warmup import Warmup
+
 KEEP_HEADER = "truekeep-keep"
+_CALL = "truekeep.call"
+_READING = frozenset({"GET", "HEAD"})
 Again: TypeAlias = Callable[[tuple[Verdict, ...]], Response]
 """The answer to a request whose verdicts the keep has noted."""
 
@@ -46,24 +52,46 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ServiceCall:
     """One authenticated request. Its identity came from its token alone."""
 
     service: Service
     identity: Identity
     keep_name: str | None
+    permit: Permit
+    """What is asked for takes; the identity has it, and the channel is asked when the keep is opened."""
     attempt: Attempt | None = None
     """What the client calls this request, should it have to send it again."""
 
-    def once(self, do: Callable[[], Response], again: Again | None = None) -> Response:
+    def once(self, do: Callable[[], Response], again: Again | None = None, *, is_receipt: bool = False) -> Response:
         """Answer a request that is sent again as it was answered before.
 
         This process remembers its answers. What another one, or one before a restart, did under the key is known by the
-        keep's note: ``again`` makes the answer of the verdicts in it.
+        keep's note: ``again`` makes the answer of the verdicts in it. After an erasure no answer is given again but the
+        one that ``is_receipt`` of it.
         """
         if self.attempt is None:
             return do()
-        return self.service.replays.once(self.attempt, lambda: _carried_out(do, again))
+        return self.service.replays.once(self.attempt, None if is_receipt else self, lambda: _carried_out(do, again))
+
+    def head(self) -> int:
+        """How far the log of the keep goes that this call is about."""
+        with self._log() as audit:
+            return audit.head if audit is not None else 0
+
+    def has_erased_since(self, head: int) -> bool:
+        """Whether anything was erased or forgotten in that keep since its log went that far, by whichever process."""
+        with self._log() as audit:
+            return audit is not None and any(audit.events(after=head, kinds=[ERASURE, FORGETTING]))
+
+    @contextmanager
+    def _log(self) -> Iterator[Audit | None]:
+        name = self.identity.keep(self.keep_name)
+        if not self.service.pool.exists(name):
+            yield None
+            return
+        with self.service.pool.borrow(name) as keep:
+            yield keep.audit
 
     def new_id(self, kind: str, place: int) -> str:
         """An id for what the client sent without one; sent again under the same key, it is the same."""
@@ -78,24 +106,18 @@ class Call:
             return self.attempt.digest
         if not listed or not all(listed):
             return None
-        return digest(self.identity.token_id, *map(str, listed), content)
+        return digest(*_who(self), *map(str, listed), content)
 
     @contextmanager
-    def lease(self, capability: str, *, session: str | None = None, noted: bool = False) -> Iterator[Lease]:
-        """The keep this call is about, for what the token and the token's channel both allow."""
-        self.identity.require(capability)
-        with self.open(session=session, noted=noted) as lease:
-            yield lease
-
-    @contextmanager
-    def open(self, *, session: str | None = None, noted: bool = False) -> Iterator[Lease]:
-        """The keep this call is about; what it may do there was checked, or is by whoever is asked.
+    def lease(self, *, session: str | None = None, noted: bool = False) -> Iterator[Lease]:
+        """The keep this call is about, for what the token and its channel both allow.
 
         ``noted`` has the one transaction in the block carry the client's key, so that it is never done twice.
         """
+        pool, permit = self.service.pool, self.permit
         try:
             with (
-                self.service.pool.handle(self.identity, self.keep_name, session=session) as lease,
+                pool.handle(self.identity, self.keep_name, session=session, permit=permit) as lease,
                 self.noting(lease) if noted else nullcontext(),
             ):
                 yield lease
@@ -112,10 +134,6 @@ class Call:
         """Whether both the token and its channel allow it."""
         return self.identity.may(capability) and lease.keep.channels.get(self.identity.channel).may(capability)
 
-    def require_channel(self, lease: Lease, capability: str) -> None:
-        """Refuse what the token's channel may not do in this keep."""
-        require(lease.keep.channels.get(self.identity.channel), capability)
-
 
 def _carried_out(do: Callable[[], Response], again: Again | None) -> Response:
     try:
@@ -128,32 +146,50 @@ def _carried_out(do: Callable[[], Response], again: Again | None) -> Response:
         return response
 
 
-def identified(request: Request) -> Call:
-    """Who calls, by the token; every call counts against its rate."""
+def identified(request: Request, permit: Permit) -> ServiceCall:
+    """Who calls, as the edge knows by the token, for something that takes this much."""
     service: Service = request.app.state.service
-    host = request.client.host if request.client else "unknown"
-    try:
-        identity = service.authenticator.identify(request.headers)
-    except NotAuthenticated as error:
-        service.metrics.count("truekeep_refused_total", code=error.code)
-        service.buckets.take(f"host {host}")
-        raise
-    request.scope[IDENTITY] = identity
-    service.buckets.take(identity.token_id)
+    admission: Admission = request.scope[ADMISSION]
+    identity = admission.identity
+    if identity is None:
+        refusal = admission.refusal or NotAuthenticated("The request carries no token.")
+        service.metrics.count("truekeep_refused_total", code=refusal.code)
+        raise refusal
     keep = request.scope.get(KEEP, request.headers.get(KEEP_HEADER))
     if keep is not None:
         identity.keep(keep)  # another keep does not exist, whatever is asked of it
-    return Call(service, identity, keep)
+    permit.require(identity.capabilities)
+    return ServiceCall(service, identity, keep, permit)
 
 
-async def caller(request: Request) -> Call:
-    """Who calls, and what they call this request, should they send it again."""
-    call = identified(request)
+async def admitted(request: Request, permit: Permit) -> None:
+    """Let a request in whose token allows what it asks for, and note what its sender calls it, should it come again."""
+    call = identified(request, permit)
     key = request.headers.get("idempotency-key")
-    if key is None or request.method in ("GET", "HEAD"):
-        return call
-    place = f"{call.keep_name} {request.method} {request.url.path}?{request.url.query}"
-    return replace(call, attempt=Attempt.of(call.identity.token_id, place, key, await request.body()))
+    if key is not None and request.method not in _READING:
+        body, token = await request.body(), call.identity.token_id
+        call = replace(call, attempt=Attempt.of(_who(call), _what(request), key, body, token))
+    request.scope[_CALL] = call
 
 
-Caller = Annotated[Call, Depends(caller)]
+def _who(call: ServiceCall) -> tuple[str, ...]:
+    """Whose request it is, in which keep and with which rights: nobody's answer is another's.
+
+    Tokens of an issuer can have one subject and different claims, so all that the token says is part of the name.
+    """
+    identity = call.identity
+    named = (identity.keep(call.keep_name), identity.token_id, identity.subject, identity.keep_pattern)
+    return (*named, identity.channel, *sorted(identity.capabilities))
+
+
+def _what(request: Request) -> tuple[str, ...]:
+    """What is asked for, beside the body."""
+    return (request.method, request.url.path, request.url.query, request.headers.get("if-match", ""))
+
+
+def _call(request: Request) -> ServiceCall:
+    call: ServiceCall = request.scope[_CALL]
+    return call
+
+
+Caller = Annotated[ServiceCall, Depends(_call)]

@@ -24,14 +24,31 @@ class ServeSettings:
     workers: int = 1
     threads: int = 8
     """How many requests one worker works on at a time; the others wait their turn. More only compete for Python."""
+    threads_per_token: int = 2
+    """How many of them work for one token: a second one goes on while the first waits for the disk, and a third would
+    only take the interpreter from others."""
+    requests_at_once: int = 256
+    """Requests of one token, or without one of one peer, that wait or are worked on; more are refused at once."""
     keeps: int = 128
     """How many keeps one worker holds open."""
+    keeps_per_token: int = 32
+    """Who goes through more keeps than this closes their own: to open a keep again costs its owner a second."""
     connections: int = 2_000
+    """When so many are open, a silent one gives way, of the peer that has most."""
+    header_cap: int = 65_536
+    """Bytes of a request that are no body; what browsers and proxies send has a tenth of it."""
     body_cap: int = 2_000_000
     bodies_cap: int = 256_000_000
     """Bytes of request bodies that one worker holds at a time."""
+    bodies_per_token: int = 32_000_000
+    """Of them for one token: sixteen of the largest bodies."""
     header_seconds: float = 10.0
     body_seconds: float = 20.0
+    answer_seconds: float = 20.0
+    """How long a client may leave 64 KB of an answer unread before it is cut off."""
+    mcp_sessions: int = 1_000
+    mcp_sessions_per_token: int = 32
+    """Each costs tasks and memory until it is idle for half an hour; whoever begins one more ends their oldest."""
     drain_seconds: float = 20.0
     """How long a shutdown waits for requests that are under way."""
     requests_per_second: float = 500.0

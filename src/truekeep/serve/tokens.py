@@ -17,16 +17,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from truekeep.candidate import checked_text
 from truekeep.errors import InvalidRequest, NotAuthenticated, UnknownId
 from truekeep.serve.book import Book
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
+from truekeep.trust.candidate import checked_text
 from truekeep.types import utc_moment, utc_text
 
 DEFAULT_DAYS = 90
+"""A token that nobody renews stops working."""
 _LONGEST_DAYS = 3_650
+"""Nobody means to leave a token for longer than ten years."""
 _MOST = 100_000
+"""The book is read and written as a whole."""
 _SUBJECT_CAP = 100
+"""A name, which signs decisions and is shown in the log."""
 _KIND = "tokens"
 _SHAPE = re.compile(r"tk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 _NO_HASH = "0" * 64
@@ -68,7 +72,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class Tokens:
+class TokenBook:
     """The tokens of one home."""
 
     def __init__(self, keys: Path, clock: Callable[[], datetime] = now) -> None:

@@ -12,8 +12,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Dialog, Page, sync_playwright
 
-from tests.console.conftest import ALL
 from tests.serve.conftest import Served
+from tests.serve.console.conftest import ALL
 from truekeep.serve.console.visits import Visits
 
 CHROMIUM = shutil.which("chromium")

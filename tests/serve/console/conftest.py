@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,13 @@ from truekeep.config import Settings
 from truekeep.serve.console.visits import Visits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
-    from tests.console.browsing import Place
+    from tests.serve.console.browsing import Place
 
 KEYWORDS = Settings(embedder="none")
 ALL = frozenset({"review", "admin", "read"})
+Photograph = Callable[["Page", str], None]
 
 
 class Browserless:
@@ -45,12 +47,30 @@ class Browserless:
         self.http.close()
 
 
-@pytest.fixture
-def served(home: Path) -> Iterator[Served]:
+@contextmanager
+def waiting(home: Path) -> Iterator[Served]:
+    """A service with Alice's keep, in which one item waits for a reviewer."""
     with Keep.open("alice", home=home, settings=KEYWORDS) as keep:
         keep.remember("The office closes at six.", via="web", principal="https://example.com/hours")
-    with running(home) as running_service:
-        yield running_service
+    with running(home) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Served]:
+    """One for all tests of a module that leave it as it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(shared_cache))
+        with waiting(tmp_path_factory.mktemp("house") / "home") as service:
+            yield service
+
+
+@pytest.fixture
+def served(house: Served) -> Iterator[Served]:
+    """It, with tokens of the test's own."""
+    own = Served(house.home, house.address, house.tokens, house.app)
+    yield own
+    own.close()
 
 
 @pytest.fixture
@@ -68,7 +88,7 @@ def visits(served: Served) -> Visits:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One browser for all tests of the console; as long as it is open, nothing else can run an event loop."""
-    from tests.console.browser import chromium
+    from tests.serve.console.browser import chromium
 
     with chromium() as opened:
         yield opened
@@ -77,7 +97,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, browser: Browser) -> Iterator[Place]:
     """One service for all tests that review; each has keeps of its own."""
-    from tests.console.browsing import Place
+    from tests.serve.console.browsing import Place
 
     home = tmp_path_factory.mktemp("console") / "home"
     with pytest.MonkeyPatch.context() as patch:
@@ -87,9 +107,12 @@ def place(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path, browser:
 
 
 @pytest.fixture(scope="package")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots are kept: a folder of the caller's choice, or the run's own."""
+def photograph() -> Photograph:
+    """Take a screenshot of a page into the folder that ``TRUEKEEP_SCREENSHOTS`` names; without one, take none."""
     chosen = os.environ.get("TRUEKEEP_SCREENSHOTS")
-    folder = Path(chosen) if chosen else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+
+    def take(page: Page, name: str) -> None:
+        if chosen:
+            page.screenshot(path=Path(chosen) / f"{name}.png")
+
+    return take

@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from truekeep import Keep
-from truekeep.holding import Holding
-from truekeep.policy import Ruling
+from truekeep.quarantine.queue import Queue
 from truekeep.stores.records import new_id
+from truekeep.trust.policy import Ruling
 from truekeep.types import Decision, Finding, Memory, Origin, Severity, Standing, Threat
 
 BLOG, SHOP = "https://blog.evil.example/post", "https://northwind.example/contact"
@@ -44,7 +44,7 @@ def hold(keep: Keep, text: str, **origin: Any) -> None:
     memory = Memory(new_id("mem"), text, Standing.HEARSAY, named, now, now, topics=topics, entities=topics)
     finding = Finding("fake_policy", Threat.AUTHORITY, Severity.HIGH, (0, max(1, len(text) // 2)), reason=text[:200])
     with keep._ledger.writing() as entry:
-        Holding(keep._ledger, keep.settings, keep._clock).put(
+        Queue(keep._ledger, keep.settings, keep._clock).put(
             entry,
             memory,
             Ruling(Decision.QUARANTINE, "hearsay_held", text[:200]),

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.console.browser import LOOKS, Person, signed_in
-from tests.console.conftest import KEYWORDS
-from tests.console.story import FORGER, KEEP, story_in
-from tests.console.test_pages import hostile
 from tests.serve.conftest import Served, running
+from tests.serve.console.browser import LOOKS, Person, signed_in
+from tests.serve.console.conftest import KEYWORDS, Photograph
+from tests.serve.console.story import FORGER, KEEP, story_in
+from tests.serve.console.test_pages import hostile
 from truekeep import Keep
+
+pytestmark = pytest.mark.slow
 
 __all__ = ["hostile"]
 PAGES = {
@@ -161,7 +163,7 @@ def test_the_dashboard_of_an_empty_keep(browser: Browser, home: Path) -> None:
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_every_page_is_accessible_and_keeps_to_the_window(
-    browser: Browser, home: Path, pictures: Path, look: str
+    browser: Browser, home: Path, photograph: Photograph, look: str
 ) -> None:
     with console(browser, home, look=look) as (_, person):
         person.go("memories?q=Northwind")
@@ -171,13 +173,13 @@ def test_every_page_is_accessible_and_keeps_to_the_window(
             page = person.go(path)
             assert person.serious() == [], name
             assert not person.is_wider_than_the_window(), name
-            page.screenshot(path=pictures / f"{name}-{look}.png")
+            photograph(page, f"{name}-{look}")
         page = person.go(PAGES["reach"])
         page.get_by_label("Reason").fill("The letter was forged")
         page.get_by_role("button", name="Dry run").click()
         assert person.serious() == []
         assert not person.is_wider_than_the_window()
-        page.screenshot(path=pictures / f"rehearsal-{look}.png")
+        photograph(page, f"rehearsal-{look}")
 
 
 def test_hostile_words_do_nothing_in_a_browser(browser: Browser, hostile: Path) -> None:

@@ -11,12 +11,15 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.console.browsing import Place, serious
-from tests.console.stage import crowd, story
 from tests.serve.conftest import running
+from tests.serve.console.browsing import Place, serious
+from tests.serve.console.conftest import Photograph
+from tests.serve.console.stage import crowd, story
 from truekeep import Keep
 from truekeep.config import Settings
 from truekeep.serve.console.visits import Visits
+
+pytestmark = pytest.mark.slow
 
 KEYWORDS = Settings(embedder="none")
 PATHS = {
@@ -47,16 +50,16 @@ def furnished(place: Place) -> Place:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_no_page_has_a_serious_barrier_or_scrolls_sideways(furnished: Place, pictures: Path, way: str) -> None:
+def test_no_page_has_a_serious_barrier_or_scrolls_sideways(furnished: Place, photograph: Photograph, way: str) -> None:
     found: dict[str, list[str]] = {}
     with furnished.person(**WAYS[way]) as eva:
         for name, path in PATHS.items():
             page = eva.go(path)
-            page.screenshot(path=pictures / f"{name}-{way}.png")
+            photograph(page, f"{name}-{way}")
             assert eva.overflow() == 0, name
             if name == "inbox":
                 page.keyboard.press("?")
-                page.screenshot(path=pictures / f"keys-{way}.png")
+                photograph(page, f"keys-{way}")
                 found["keys"] = serious(page)
                 page.keyboard.press("Escape")
                 page.locator("details[data-key=a] > summary").evaluate("summary => summary.click()")

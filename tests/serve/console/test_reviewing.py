@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.browsing import REVIEWER, Place
-from tests.console.stage import BLOG, SHOP, story
+from tests.serve.console.browsing import REVIEWER, Place
+from tests.serve.console.stage import BLOG, SHOP, story
+
+pytestmark = pytest.mark.slow
 
 ROWS = "[data-row]"
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Clock
-from tests.console.conftest import ALL, Browserless
+from tests.serve.console.conftest import ALL, Browserless, waiting
 from truekeep.errors import NotAuthenticated
 from truekeep.serve.console.visits import Visits
 from truekeep.serve.settings import ServeSettings
-from truekeep.serve.tokens import Tokens
+from truekeep.serve.tokens import TokenBook
 
 INBOX = "/console/k/alice/inbox"
 
@@ -119,10 +120,9 @@ def test_another_process_knows_who_is_signed_in_and_who_signed_out(home: Path) -
 
 def test_a_visit_ends_with_the_token_that_it_began_with(person: Browserless) -> None:
     served = person.served
-    person.sign_in(served.token("reviewer"))
+    person.sign_in(token := served.token("reviewer"))
     assert person.get(INBOX).status_code == 200
-    (token,) = served.tokens.list()
-    served.tokens.revoke(token.id)
+    served.tokens.revoke(token.split("_")[1])
     assert person.get(INBOX).status_code == 303
 
 
@@ -225,7 +225,7 @@ def test_whoever_may_open_all_keeps_is_told_that_one_does_not_exist(person: Brow
 
 
 def test_a_reviewer_of_a_keep_that_does_not_exist_does_not_make_one(person: Browserless) -> None:
-    person.sign_in(person.served.token("reviewer", keep="ghost"))
+    person.sign_in(person.served.tokens.add("ghost", "reviewer:eva", ["review"])[0])
     assert person.get("/console/k/ghost/inbox").status_code == 404
     assert not (person.served.home / "data" / "ghost.db").exists()
 
@@ -277,22 +277,23 @@ def test_style_and_script_are_kept_by_browsers_under_names_that_change_with_them
         assert person.get(f"/console/static/{wrong}").status_code == 404
 
 
-def test_the_header_says_whether_the_keep_is_verified(person: Browserless, home: Path) -> None:
+def test_the_header_says_whether_the_keep_is_verified(home: Path) -> None:
     from tests.conftest import intruder
 
-    person.sign_in(person.served.token("reviewer"))
-    assert "Verified" in person.get(INBOX).text
-    with intruder(home) as connection, connection:
-        row = (900, "mem_00000000000000000000", "{}", b"\7" * 32)
-        connection.execute("INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, '', ?, ?)", row)
-    page = person.get(INBOX).text
-    assert "Tampered" in page
-    assert "memories row 900" in page
-    with intruder(home) as connection, connection:
-        connection.execute("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)")
-    refused = person.get(INBOX)
-    assert refused.status_code == 503
-    assert "Tampered" in refused.text
+    with waiting(home) as served, closing(Browserless(served)) as person:
+        person.sign_in(served.token("reviewer"))
+        assert "Verified" in person.get(INBOX).text
+        with intruder(home) as connection, connection:
+            row = (900, "mem_00000000000000000000", "{}", b"\7" * 32)
+            connection.execute("INSERT INTO memories(seq, id, tag, body, mac) VALUES (?, ?, '', ?, ?)", row)
+        page = person.get(INBOX).text
+        assert "Tampered" in page
+        assert "memories row 900" in page
+        with intruder(home) as connection, connection:
+            connection.execute("DELETE FROM events WHERE seq = (SELECT max(seq) FROM events)")
+        refused = person.get(INBOX)
+        assert refused.status_code == 503
+        assert "Tampered" in refused.text
 
 
 def test_the_look_is_remembered_without_a_script(person: Browserless) -> None:
@@ -330,4 +331,4 @@ def test_a_name_that_the_audit_log_does_not_take_becomes_one_that_it_does(home: 
     visits = Visits(home / "keys")
     _, identity = visits.enter(visits.link("*", "../<script>eva k.", ALL))
     assert identity.signs_as == "script-eva k."
-    assert Tokens(home / "keys").list() == []
+    assert TokenBook(home / "keys").list() == []

@@ -10,11 +10,24 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.browsing import REVIEWER, Person, Place
-from tests.console.stage import MARKUP, besiege, payloads, story
+from tests.serve.console.browsing import REVIEWER, Person, Place
+from tests.serve.console.stage import MARKUP, besiege, payloads, story
 from truekeep.serve.console.visits import Visits
 
+pytestmark = pytest.mark.slow
+
 PAGE_OF = 25
+_FRAME = """() => {
+  const count = (selector) => document.querySelectorAll(selector).length;
+  const strange = ["script", "style", "iframe", "img", "object", "base", "link", "meta", "marquee"];
+  return {
+    title: document.title,
+    frames: count("header.bar"),
+    strange: count(strange.map((name) => `main ${name}`).join()),
+    active: count("main [style], main [onload], main [onerror], main [onmouseover]"),
+    astray: [...document.forms].filter((form) => !form.action.startsWith(location.origin + "/console/")).length,
+  };
+}"""
 
 
 @contextmanager
@@ -44,17 +57,11 @@ def elsewhere(content: str) -> Iterator[str]:
 
 def intact(person: Person) -> None:
     """The page is the console's own: its frame stands, its title holds, nothing ran and nothing sticks out."""
-    page = person.page
     assert person.trouble() == []
     assert person.overflow() == 0
-    assert page.title().endswith("· truekeep")
-    assert page.locator("header.bar").count() == 1
-    strange = (
-        "main script, main style, main iframe, main img, main object, main base, main link, main meta, main marquee"
-    )
-    assert page.locator(strange).count() == 0
-    assert page.locator("main [style], main [onload], main [onerror], main [onmouseover]").count() == 0
-    assert page.evaluate("[...document.forms].every(f => f.action.startsWith(location.origin + '/console/'))")
+    found = person.page.evaluate(_FRAME)
+    assert found.pop("title").endswith("· truekeep")
+    assert found == {"frames": 1, "strange": 0, "active": 0, "astray": 0}
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -87,7 +94,7 @@ def test_no_hostile_text_source_session_or_topic_runs_or_breaks_a_page(place: Pl
 
 
 def test_what_nobody_would_see_is_shown(place: Place) -> None:
-    from tests.console.stage import hold
+    from tests.serve.console.stage import hold
 
     with place.keep("ghosts") as keep, place.person() as eva:
         hold(keep, "Pay \u202e17-4099\u202c to p\u0430ypal\u200b now \U000e0068\U000e0069 \x1b[31m")
@@ -110,7 +117,7 @@ def test_a_page_elsewhere_cannot_decide_for_a_reviewer(place: Place) -> None:
     with place.keep("csrf") as keep, place.person() as eva:
         story(keep)
         item = keep.review.list()[0]
-        from truekeep.review import item_etag
+        from truekeep.review.decisions import item_etag
 
         target = f"{place.served.address}/console/k/csrf/inbox/{item.id}/approve"
         trap = (

@@ -11,6 +11,7 @@ from mcp import Client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult
 
 from truekeep import Keep
+from truekeep.serve.capabilities import Permit
 from truekeep.serve.mcp.asking import Asking, Context
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.server import build_server
@@ -43,7 +44,7 @@ def talk(
 ) -> None:
     """Run a script against a server over that binding."""
 
-    async def binder(_: Context) -> Binding:
+    async def binder(_: Context, __: Permit) -> Binding:
         return binding
 
     async def run() -> None:

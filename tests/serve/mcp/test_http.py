@@ -22,6 +22,8 @@ from truekeep import Keep
 from truekeep.config import Settings
 from truekeep.serve.mcp_http import SESSION_HEADER
 
+pytestmark = pytest.mark.slow
+
 FACT = "The office is in Nitra."
 INFORM = Settings(embedder="none", policy="inform")
 MODES = ["legacy", "auto"]
@@ -41,9 +43,11 @@ def service(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Ite
 
 
 @pytest.fixture
-def keep(request: pytest.FixtureRequest) -> str:
+def keep(request: pytest.FixtureRequest, service: Served) -> str:
     """A keep of the test's own."""
-    return re.sub(r"\W+", "-", str(request.node.name))[:90].strip("-")
+    name = re.sub(r"\W+", "-", str(request.node.name))[:90].strip("-")
+    service.make(name)
+    return name
 
 
 def talk(

@@ -18,6 +18,8 @@ from truekeep.cli import main
 from truekeep.errors import InvalidRequest, NotAllowed
 from truekeep.serve.mcp.stdio import bound
 
+pytestmark = pytest.mark.slow
+
 SRC = str(Path(__file__).parents[3] / "src")
 
 
@@ -67,7 +69,10 @@ def test_only_the_protocol_is_written_to_standard_output(home: Path) -> None:
         [parameters.command, *parameters.args], env=parameters.env, input=given, capture_output=True, text=True,
         timeout=60, check=True,
     )  # fmt: skip
-    assert [json.loads(line)["jsonrpc"] for line in done.stdout.splitlines()]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {answer["jsonrpc"] for answer in answers} == {"2.0"}
+    assert answers[0]["id"] == hello["id"]
+    assert answers[0]["result"]["serverInfo"]["name"] == "truekeep"
     facts = json.loads(done.stderr.splitlines()[0])
     assert facts == {"keep": "alice", "channel": "agent", "session": "s-1", "asks": True, "policy": "inform"}
 

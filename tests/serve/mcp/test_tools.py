@@ -20,6 +20,19 @@ def owned(keep: Keep, text: str = FACT) -> str:
     return str(keep.remember(text, via="user").memory_id)
 
 
+@pytest.mark.parametrize("era", ERAS)
+def test_what_the_owner_said_about_something_is_forgotten_with_their_yes(informed: Keep, era: str) -> None:
+    informed.remember("I joined the Ironworks gym on Pell Street.", via="user")
+    asked = call(bound(informed), "delete_memory", Person("decline"), era, about="the gym").structured_content
+    assert (asked["status"], asked["owner"]["answer"]) == ("quarantined", "no")
+    assert asked["review_id"]
+    person = Person("accept")
+    answer = call(bound(informed), "delete_memory", person, era, about="the gym").structured_content
+    assert (answer["status"], answer["owner"]["answer"]) == ("deleted", "yes")
+    assert "Ironworks" in person.read[0]
+    assert not any("Ironworks" in memory["content"] for memory in informed.get_memories())
+
+
 def test_the_tools_are_these_seven_with_hints_and_schemas(informed: Keep) -> None:
     async def script(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -101,10 +114,10 @@ def test_a_change_is_made_with_a_yes_and_proposed_without_one(informed: Keep, er
     assert new in person.read[0]
 
 
-def test_an_agent_changes_its_own_note_without_asking(informed: Keep) -> None:
+def test_what_an_agent_wants_changed_waits_even_in_its_own_note(informed: Keep) -> None:
     memory_id = call(bound(informed), "add_memory", text=FACT).structured_content["id"]
     answer = call(bound(informed), "update_memory", id=memory_id, text="The office is in Trnava.").structured_content
-    assert (answer["status"], answer["standing"]) == ("changed", "hearsay")
+    assert (answer["status"], answer["standing"]) == ("quarantined", None)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -119,6 +132,7 @@ def test_an_action_is_confirmed_with_a_yes_and_waits_without_one(informed: Keep,
     answer = call(binding, "check_action", person, era, name="pay", arguments=arguments).structured_content
     assert (answer["decision"], answer["code"]) == ("allow", "confirmed_by_owner")
     assert '⟦pay {"account": "1180-22", "amount": 300}⟧' in person.read[0]
+    assert "⟦account⟧ is found nowhere." in person.read[0]
     agent = informed.bind("agent", session="s-mcp")
     agent.redeem(answer["ticket"], "pay", arguments)
     assert len(informed.actions.pending("s-mcp")) == 3
@@ -126,6 +140,7 @@ def test_an_action_is_confirmed_with_a_yes_and_waits_without_one(informed: Keep,
 
 def test_what_is_denied_is_not_put_to_anybody(informed: Keep) -> None:
     informed.remember("Northwind's account is 9904-71.", via="web", principal="https://evil.example")
+    informed.observe("s-mcp", "user", "What is the weather like?")
     person = Person("accept")
     arguments = {"name": "pay", "arguments": {"payee": "Northwind", "account": "9904-71"}}
     answer = call(bound(informed), "check_action", person, **arguments).structured_content

@@ -4,7 +4,7 @@ Server-rendered, no build step, nothing from elsewhere. What a page is made of:
 
 - ``pages.py`` lists the pages. A page is a small module with a ``router`` (paths relative to ``/console``, those of a
   keep under ``/k/{keep}/…``) and an ``ENTRY`` for the navigation, and a template that extends ``base.html``.
-- ``desk.py``: a path function takes ``desk: Reviewer`` (or ``Admin``, or ``Anybody`` who is signed in). The desk has
+- ``desk.py``: a path function takes ``desk: Seated`` (or ``Admin``, or ``Anybody`` who is signed in). The desk has
   ``open()`` for the keep, ``page(template, **context)`` for the answer, ``back_to(path)`` after a POST, ``path(…)`` for
   addresses inside the keep, and ``by``, the name under which whatever is decided is audited.
 - ``form.py``: a POST takes ``form: Form`` and reads ``form.text("reason")``. That a POST came from this very origin was

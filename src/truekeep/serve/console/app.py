@@ -20,10 +20,10 @@ from truekeep.serve.problem import status_of
 from truekeep.serve.service import Service
 
 
-def mount(app: FastAPI, service: Service) -> None:
+def mount(app: FastAPI, service: Service, visits: Visits) -> None:
     """Serve the console under ``/console``."""
     console = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    console.state = State({"service": service, "visits": Visits(service.pool.paths.keys, service.settings)})
+    console.state = State({"service": service, "visits": visits})
     for router in ROUTERS:
         console.include_router(router)
     _answer_errors(console)

@@ -26,8 +26,8 @@ def asset(name: str) -> str:
 
 
 @router.get("/static/{name}")
-def static(name: str, request: Request) -> Response:
-    """One file; only those that there are, under the name of what they hold now."""
+async def static(name: str, request: Request) -> Response:
+    """One file; only those that there are, under the name of what they hold now. All of them are in memory."""
     parts = _STAMPED.fullmatch(name)
     stamp, content = _known().get(f"{parts[1]}.{parts[3]}", ("", b"")) if parts else ("", b"")
     if parts is None or parts[2] != stamp:

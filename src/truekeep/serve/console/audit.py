@@ -10,26 +10,26 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
-from truekeep.chronicle import Wanted, actor_of
-from truekeep.reading import sanitised_json
-from truekeep.serve.console.desk import Anybody, Desk, Entry
-from truekeep.serve.console.memories import require_reader
+from truekeep.audit.log import EventFilter, actor_of
+from truekeep.config import NAME_CAP
+from truekeep.read.reader import sanitised_json
+from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.types import AuditEvent, utc_text
 
 router = APIRouter()
-ENTRY = Entry("audit", "audit")
+ENTRY = DeskEntry("audit", "audit")
 _ON_A_PAGE = 50
 _TOLD = ("by", "channel", "via")
 """Members of an event that say who; a line begins with them."""
 
-Name = Annotated[str, Query(max_length=200)]
+Name = Annotated[str, Query(max_length=NAME_CAP)]
 Day = Annotated[str, Query(max_length=10)]
 Number = Annotated[int | None, Query(ge=1, lt=1 << 60)]
 
 
 @router.get("/k/{keep}/audit")
 def audit(
-    desk: Anybody,
+    desk: Seated,
     kind: Name = "",
     by: Name = "",
     since: Day = "",
@@ -37,7 +37,6 @@ def audit(
     before: Number = None,
 ) -> Response:
     """The newest events first."""
-    require_reader(desk)
     asked = {"kind": kind, "by": by, "since": since, "until": until}
     with desk.open() as keep:
         page = keep.audit.page(_wanted(asked), before=before, limit=_ON_A_PAGE)
@@ -59,18 +58,16 @@ def audit(
 
 
 @router.post("/k/{keep}/audit/verify")
-def verify(desk: Anybody) -> Response:
+def verify(desk: Seated) -> Response:
     """Check every row and every event again, and say what was found."""
-    require_reader(desk)
     with desk.open() as keep:
         found = keep.audit.verify()
     return desk.page("verified.html", here="audit", found=found)
 
 
 @router.get("/k/{keep}/audit.jsonl")
-def export(desk: Anybody, kind: Name = "", by: Name = "", since: Day = "", until: Day = "") -> Response:
+def export(desk: Seated, kind: Name = "", by: Name = "", since: Day = "", until: Day = "") -> Response:
     """All events of a filter as JSON lines, newest first."""
-    require_reader(desk)
     wanted = _wanted({"kind": kind, "by": by, "since": since, "until": until})
 
     def lines() -> Iterator[str]:
@@ -82,9 +79,9 @@ def export(desk: Anybody, kind: Name = "", by: Name = "", since: Day = "", until
     return StreamingResponse(lines(), media_type="application/x-ndjson", headers={"Content-Disposition": name})
 
 
-def _wanted(asked: dict[str, str]) -> Wanted:
+def _wanted(asked: dict[str, str]) -> EventFilter:
     """What was asked for; a day that is none limits nothing."""
-    return Wanted(asked["kind"] or None, asked["by"] or None, _day(asked["since"]), _day(asked["until"]))
+    return EventFilter(asked["kind"] or None, asked["by"] or None, _day(asked["since"]), _day(asked["until"]))
 
 
 def _day(text: str) -> date | None:

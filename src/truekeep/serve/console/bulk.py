@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from truekeep.errors import InvalidRequest
-from truekeep.review import item_etag
-from truekeep.serve.console.desk import Reviewer
+from truekeep.quarantine.queue import QueueCard
+from truekeep.review.decisions import item_etag
+from truekeep.serve.console.desk import Seated
 from truekeep.serve.console.form import Form
 from truekeep.serve.console.inbox import Looking
-from truekeep.waiting import Card
 
 router = APIRouter()
 MOST = 200
@@ -21,30 +21,28 @@ MOST = 200
 
 @router.get("/k/{keep}/bulk")
 def preview(
-    desk: Reviewer,
+    desk: Seated,
     at: Looking,
     act: Literal["approve", "reject"] = "reject",
     pick: Annotated[list[str] | None, Query(max_length=500)] = None,
 ) -> Response:
     """What would be decided: the groups that were picked, or all that the filter finds."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         groups = keep.review.groups(at.wanted)
         chosen = [group for group in groups if not pick or group.key in pick]
-        cards: list[Card] = [card for group in chosen for card in group.cards]
+        cards: list[QueueCard] = [card for group in chosen for card in group.cards]
     items = [(card, item_etag(card.item)) for card in cards[:MOST]]
     return desk.page("bulk.html", here="inbox", act=act, items=items, left=max(0, len(cards) - MOST), at=at)
 
 
 @router.post("/k/{keep}/bulk")
-def decide(desk: Reviewer, form: Form, at: Looking) -> Response:
+def decide(desk: Seated, form: Form, at: Looking) -> Response:
     """Decide just what was previewed; what somebody else decided meanwhile is left to them."""
     seen = [one.partition(" ") for one in form.all("item")[:MOST]]
     act, reason = form.text("act", 20), form.reason()
     if act not in ("approve", "reject"):
         raise InvalidRequest("There is no such decision.", code="invalid_form")
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         told = keep.review.decide(
             [(item_id, etag) for item_id, _, etag in seen],
             approve=act == "approve",
@@ -58,10 +56,9 @@ def decide(desk: Reviewer, form: Form, at: Looking) -> Response:
 
 
 @router.post("/k/{keep}/bulk/undo")
-def undo(desk: Reviewer, form: Form, at: Looking) -> Response:
+def undo(desk: Seated, form: Form, at: Looking) -> Response:
     """Take all of it back."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         left = []
         for item_id in form.all("item")[:MOST]:
             try:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 
 KINDS = ("accepted", "held", "rejected")
 """The parts of a bar, from the bottom up."""
@@ -16,7 +16,7 @@ _LABEL_CAP, _DETAIL_CAP = 23, 29
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChartPart:
     """One coloured stretch of a bar."""
 
     kind: str
@@ -33,7 +33,7 @@ class Bar:
     width: float
     label: str
     key: str
-    parts: tuple[Part, ...]
+    parts: tuple[ChartPart, ...]
     total: int
     is_labelled: bool
 
@@ -78,12 +78,12 @@ def stacked(rows: Sequence[tuple[str, str, Sequence[int]]], *, width: int = 1_08
     return Bars(width, int(floor) + 26, floor, tuple(bars), lines)
 
 
-def _parts(counts: Sequence[int], ceiling: int, floor: float) -> tuple[Part, ...]:
+def _parts(counts: Sequence[int], ceiling: int, floor: float) -> tuple[ChartPart, ...]:
     found, below = [], 0
     for kind, count in zip(KINDS, counts, strict=False):
         if count:
             top, bottom = _y(below + count, ceiling, floor), _y(below, ceiling, floor)
-            found.append(Part(kind, top, round(bottom - top, 1), count))
+            found.append(ChartPart(kind, top, round(bottom - top, 1), count))
             below += count
     return tuple(found)
 
@@ -135,7 +135,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ChartNode:
     """What is to be drawn: its name, what is written on it, and where it leads."""
 
     name: str
@@ -145,7 +145,7 @@ class Node:
     href: str = ""
 
 
-def graph(columns: Sequence[Sequence[Node]], edges: Iterable[tuple[str, str]]) -> Graph:
+def graph(columns: Sequence[Sequence[ChartNode]], edges: Iterable[tuple[str, str]]) -> Graph:
     """Nodes in columns from left to right, each column in the middle; lines go between those that are drawn."""
     filled = [column for column in columns if column]
     tallest = max([1, *(len(column) for column in filled)])
@@ -190,17 +190,17 @@ def reach_graph(reach: Mapping[str, Any], source: str, hrefs: Mapping[str, str],
     derived = [one for one in reach["memories"] if one["as"] == "derived"][:most]
     sessions, actions = reach["sessions"][:most], reach["actions"][:most]
 
-    def memory(one: Mapping[str, Any]) -> Node:
+    def memory(one: Mapping[str, Any]) -> ChartNode:
         kind = "blocked" if one["blocked"] else "acts" if one["may_act"] else one["standing"]
         label = ", ".join(one["block_reason"]) if one["blocked"] else one["content"]
-        return Node(one["id"], kind, label, one["from"], hrefs.get(one["id"], ""))
+        return ChartNode(one["id"], kind, label, one["from"], hrefs.get(one["id"], ""))
 
     columns = [
-        [Node("source", "source", source)],
+        [ChartNode("source", "source", source)],
         [memory(one) for one in roots],
         [memory(one) for one in derived],
-        [Node(f"s {one['session']}", "session", one["session"]) for one in sessions],
-        [Node(one["ticket"], f"action {one['state']}", one["action"], one["run"]) for one in actions],
+        [ChartNode(f"s {one['session']}", "session", one["session"]) for one in sessions],
+        [ChartNode(one["ticket"], f"action {one['state']}", one["action"], one["run"]) for one in actions],
     ]
     shown = {one["id"] for one in (*roots, *derived)}
     edges = [("source", one["id"]) for one in roots]

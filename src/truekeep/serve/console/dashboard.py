@@ -8,22 +8,20 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from truekeep import scores
+from truekeep.ops import redteam_scores as scores
 from truekeep.serve.console.charts import ages, stacked
-from truekeep.serve.console.desk import Anybody, Entry
-from truekeep.serve.console.memories import require_reader
+from truekeep.serve.console.desk import DeskEntry, Seated
 
 router = APIRouter()
-ENTRY = Entry("dashboard", "dashboard")
+ENTRY = DeskEntry("dashboard", "dashboard")
 _DAYS, _MOST_SOURCES = 30, 8
 _LIMITS = (1, 3, 7, 14, 21)
 """Where the groups of the queue's ages end, in days."""
 
 
 @router.get("/k/{keep}/dashboard")
-def dashboard(desk: Anybody) -> Response:
+def dashboard(desk: Seated) -> Response:
     """How this keep fares."""
-    require_reader(desk)
     now = datetime.now(UTC)
     first = now.date() - timedelta(days=_DAYS - 1)
     with desk.open() as keep:

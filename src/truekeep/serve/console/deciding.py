@@ -12,22 +12,22 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from truekeep.keep import Keep
-from truekeep.review import item_etag
-from truekeep.serve.console.desk import Desk, Reviewer
-from truekeep.serve.console.form import Fields, Form
-from truekeep.serve.console.inbox import Look, Looking
+from truekeep.review.decisions import item_etag
+from truekeep.serve.console.desk import Desk, Seated
+from truekeep.serve.console.form import Form, FormFields
+from truekeep.serve.console.inbox import InboxLook, Looking
 from truekeep.serve.console.item import opened
 
 router = APIRouter()
 _DAYS = {"1": 1, "7": 7, "30": 30, "90": 90}
 _TEXT_CAP = 20_000
+"""An edited text as a form sends it; what the keep takes is its own cap."""
 
 
 @router.post("/k/{keep}/inbox/{item_id}/approve")
-def approve(item_id: str, desk: Reviewer, form: Form, at: Looking) -> Response:
+def approve(item_id: str, desk: Seated, form: Form, at: Looking) -> Response:
     """Let an item in, as it is or in other words."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         if (late := _too_late(desk, keep, item_id, form)) is not None:
             return late
         days, text = _DAYS.get(form.text("days", 10)), form.text("text", _TEXT_CAP)
@@ -47,10 +47,9 @@ def approve(item_id: str, desk: Reviewer, form: Form, at: Looking) -> Response:
 
 
 @router.post("/k/{keep}/inbox/{item_id}/reject")
-def reject(item_id: str, desk: Reviewer, form: Form, at: Looking) -> Response:
+def reject(item_id: str, desk: Seated, form: Form, at: Looking) -> Response:
     """Turn an item down; it leaves a tombstone."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         if (late := _too_late(desk, keep, item_id, form)) is not None:
             return late
         keep.review.reject(item_id, by=desk.by, reason=form.reason())
@@ -58,15 +57,14 @@ def reject(item_id: str, desk: Reviewer, form: Form, at: Looking) -> Response:
 
 
 @router.post("/k/{keep}/inbox/{item_id}/undo")
-def undo(item_id: str, desk: Reviewer, form: Form, at: Looking) -> Response:
+def undo(item_id: str, desk: Seated, form: Form, at: Looking) -> Response:
     """Take a decision back, while that is possible."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         keep.review.undo(item_id, by=desk.by, reason=form.text("reason") or desk.words.t("inbox.undo_reason"))
     return desk.back_to(desk.path("inbox", **at.query(item=item_id)))
 
 
-def _too_late(desk: Desk, keep: Keep, item_id: str, form: Fields) -> Response | None:
+def _too_late(desk: Desk, keep: Keep, item_id: str, form: FormFields) -> Response | None:
     """A page that says who decided meanwhile, if the item is not what this person looked at."""
     item = keep.review.show(item_id)
     if item.state == "open" and form.text("etag", 100) == item_etag(item):
@@ -74,6 +72,6 @@ def _too_late(desk: Desk, keep: Keep, item_id: str, form: Fields) -> Response | 
     return desk.page("conflict.html", status=409, here="inbox", item=item)
 
 
-def _on(desk: Desk, item_id: str, form: Fields, at: Look) -> Response:
+def _on(desk: Desk, item_id: str, form: FormFields, at: InboxLook) -> Response:
     """Go on with the next item; what was done can be undone from there."""
     return desk.back_to(desk.path("inbox", **at.query(item=form.text("after", 100), done=item_id)))

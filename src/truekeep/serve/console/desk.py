@@ -14,29 +14,29 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from truekeep.errors import NotAllowed, NotAuthenticated, StoreError, UnknownChannel
 from truekeep.keep import Keep
+from truekeep.serve.capabilities import Permit, permit, permit_of_route
 from truekeep.serve.console.rendering import rendered
 from truekeep.serve.console.shell import PATH
 from truekeep.serve.console.visits import Visits
-from truekeep.serve.console.words import Words, chosen, words
+from truekeep.serve.console.words import PageWords, chosen, words
 from truekeep.serve.edge import IDENTITY
 from truekeep.serve.identity import Identity, unknown_keep
 from truekeep.serve.service import Service
 from truekeep.types import Verification
 
-COOKIE, SAFE_COOKIE = "truekeep", "__Host-truekeep"
 LANGUAGE, THEME = "truekeep-language", "truekeep-theme"
 ROLES = {"reviewer": "review", "admin": "admin"}
 """A role of the console, and the capability of a token that gives it."""
 _MOST_KEEPS = 200
+"""Keeps that a page lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A page's place in the navigation: its name among the words, its path inside a keep, and who sees it."""
+class DeskEntry:
+    """A page's place in the navigation: its name among the words, and its path inside a keep."""
 
     name: str
     path: str
-    roles: tuple[str, ...] = ("reviewer", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,9 @@ class Desk:
     request: Request
     service: Service
     identity: Identity
-    words: Words
+    words: PageWords
+    permit: Permit
+    """What the page takes; the identity has it, and the channel is asked when the keep is opened."""
     keep_name: str | None = None
 
     @property
@@ -61,31 +63,32 @@ class Desk:
     @property
     def may_read(self) -> bool:
         """Whether they may see memories, and not only what is held for review."""
-        return self.identity.may("read") or self.identity.may("admin")
-
-    def require(self, *roles: str) -> None:
-        """Refuse what none of these roles of theirs allows."""
-        if roles and not any(map(self.may, roles)):
-            raise NotAllowed("Your sign-in does not allow this.", code="role_missing", hint=f"For: {', '.join(roles)}.")
+        return self.identity.may("read")
 
     @contextmanager
     def open(self) -> Iterator[Keep]:
-        """The keep that the page is about. Looking never makes one."""
+        """The keep that the page is about, if the person's channel may do there what the page does."""
+        with self._borrowed() as keep:
+            self._require_channel(keep)
+            yield keep
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Keep]:
+        """The keep. No page makes one."""
         name = self.identity.keep(self.keep_name)
         if not self.service.pool.exists(name):
             raise unknown_keep()
-        with self.service.pool.borrow(name) as keep:
+        with self.service.pool.borrow(name, self.identity.token_id) as keep:
             yield keep
 
-    def require_reviewer(self, keep: Keep) -> None:
-        """Refuse a decision that the person's channel may not make in this keep."""
-        self.require("reviewer")
+    def _require_channel(self, keep: Keep) -> None:
+        wanted = self.permit.channel
         try:
-            is_allowed = keep.channels.get(self.identity.channel).may("review")
+            is_allowed = wanted is None or keep.channels.get(self.identity.channel).may(wanted)
         except UnknownChannel:
             is_allowed = False
         if not is_allowed:
-            raise NotAllowed("Your channel may not review in this keep.", code="role_missing")
+            raise NotAllowed(f"Your channel may not {wanted} in this keep.", code="role_missing")
 
     def keeps(self) -> list[str]:
         """The keeps they may open, so many as a menu holds; another does not exist for them."""
@@ -109,25 +112,29 @@ class Desk:
         html = rendered(template, self.words, {"here": "", **frame, **context})
         return HTMLResponse(html, status_code=status)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[DeskEntry]:
         """The pages that they may see."""
         from truekeep.serve.console.pages import ENTRIES  # noqa: PLC0415 - the pages are built on the desk
 
-        return [entry for entry in ENTRIES if any(map(self.may, entry.roles))]
+        return [
+            entry
+            for entry in ENTRIES
+            if permit("console", f"GET /k/{{keep}}/{entry.path}").allows(self.identity.capabilities)
+        ]
 
     def _state(self) -> tuple[Verification | None, int]:
         """Whether the open keep is what its log left behind, and how much waits; the frame always says so."""
         if self.keep_name is None:
             return None, 0
         try:
-            with self.open() as keep:
+            with self._borrowed() as keep:
                 return keep.audit.state(), keep.review.count()
         except StoreError as error:
             return Verification(False, 0, 0, (str(error),)), 0
 
 
-def signed_in(*roles: str, is_here: bool = True) -> Callable[[Request], Desk]:
-    """What a path function depends on: the desk of a person with one of these roles, or of any who is signed in."""
+def signed_in(*, is_here: bool = True) -> Callable[[Request], Desk]:
+    """What a path function depends on: the desk of a person who is signed in and may have the page."""
 
     def dependency(request: Request) -> Desk:
         desk = _desk(request, is_here=is_here)
@@ -135,27 +142,18 @@ def signed_in(*roles: str, is_here: bool = True) -> Callable[[Request], Desk]:
             request.state.desk = replace(desk, keep_name=None)  # the page that says so is about no keep
             raise unknown_keep()
         request.state.desk = desk
-        desk.require(*roles)
+        desk.permit.require(desk.identity.capabilities, code="role_missing")
         return desk
 
     return dependency
 
 
-Anybody = Annotated[Desk, Depends(signed_in())]
-Reviewer = Annotated[Desk, Depends(signed_in("reviewer"))]
-Watcher = Annotated[Desk, Depends(signed_in("reviewer", is_here=False))]
+Seated = Annotated[Desk, Depends(signed_in())]
+Watcher = Annotated[Desk, Depends(signed_in(is_here=False))]
 """A page that looks for news by itself; a tab that is left open does not keep its person signed in."""
-Admin = Annotated[Desk, Depends(signed_in("admin"))]
 
 
-def cookie_of(request: Request) -> str:
-    """The visit's cookie. The one that other hosts of the same domain could set counts only where there are none."""
-    settings = request.app.state.service.settings
-    is_alone = settings.is_loopback and not settings.tls_certificate
-    return request.cookies.get(SAFE_COOKIE) or (request.cookies.get(COOKIE, "") if is_alone else "")
-
-
-def spoken(request: Request) -> Words:
+def spoken(request: Request) -> PageWords:
     """The words for whoever sent a request."""
     return words(chosen(request.cookies.get(LANGUAGE), request.headers.get("accept-language", "")))
 
@@ -168,14 +166,15 @@ def bare_page(request: Request, template: str, /, status: int = 200, **context: 
 
 def _desk(request: Request, *, is_here: bool) -> Desk:
     visits: Visits = request.app.state.visits
-    identity = visits.who(cookie_of(request), is_here=is_here)
+    identity = visits.who(visits.cookie_of(request.cookies), is_here=is_here)
     if identity is None:
         raise NotAuthenticated("You are not signed in.", code="not_signed_in")
     request.scope[IDENTITY] = identity
     named = request.path_params.get("keep")
     if named is not None:
         identity.keep(named)  # another keep does not exist, whatever is asked of it
-    return Desk(request, request.app.state.service, identity, spoken(request), named)
+    needed = permit_of_route("console", request.method, request.scope["route"].path)
+    return Desk(request, request.app.state.service, identity, spoken(request), needed, named)
 
 
 def _look(request: Request) -> dict[str, Any]:

@@ -8,26 +8,18 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from truekeep.errors import NotAuthenticated
-from truekeep.serve.console.desk import (
-    COOKIE,
-    LANGUAGE,
-    SAFE_COOKIE,
-    THEME,
-    Anybody,
-    bare_page,
-    cookie_of,
-    spoken,
-)
+from truekeep.errors import NotAllowed, NotAuthenticated
+from truekeep.serve.console.desk import LANGUAGE, THEME, Seated, bare_page, spoken
 from truekeep.serve.console.form import Form
 from truekeep.serve.console.shell import PATH
-from truekeep.serve.console.visits import Visits
+from truekeep.serve.console.visits import COOKIE, SAFE_COOKIE, Visits
 from truekeep.serve.console.words import LANGUAGES
 from truekeep.serve.service import Service
 
 router = APIRouter()
 _YEAR = 365 * 86_400
 _SECRET_CAP = 200
+"""Longer than any link or token that this service makes."""
 
 
 @router.get("/sign-in")
@@ -47,13 +39,12 @@ async def sign_in(request: Request, form: Form) -> Response:
     once, token = form.text("once", _SECRET_CAP), form.text("token", _SECRET_CAP)
     visits, then = _visits(request), _local(form.text("then"))
     try:
-        old = cookie_of(request)
+        old = visits.cookie_of(request.cookies)
         cookie, _ = await run_in_threadpool(*((visits.enter, once) if once else (visits.begin, token)))
         await run_in_threadpool(visits.end, old)
     except NotAuthenticated as error:
         service: Service = request.app.state.service
         service.metrics.count("truekeep_refused_total", code=error.code)
-        service.buckets.take(f"host {request.client.host if request.client else 'unknown'}")
         told = spoken(request).t(f"frame.{error.code}")
         return bare_page(request, "sign_in.html", status=401, then=then, failed=told)
     answer = RedirectResponse(then or f"{PATH}/", status_code=303)
@@ -64,7 +55,8 @@ async def sign_in(request: Request, form: Form) -> Response:
 @router.post("/sign-out")
 def sign_out(request: Request) -> Response:
     """End the visit, here and on the server."""
-    _visits(request).end(cookie_of(request))
+    visits = _visits(request)
+    visits.end(visits.cookie_of(request.cookies))
     answer = RedirectResponse(f"{PATH}/sign-in", status_code=303)
     answer.delete_cookie(COOKIE, path=PATH)
     answer.delete_cookie(SAFE_COOKIE, path="/", secure=True)
@@ -86,7 +78,7 @@ def look(form: Form) -> Response:
 
 
 @router.get("/")
-def start(desk: Anybody) -> Response:
+def start(desk: Seated) -> Response:
     """The only keep that a person may open, or a choice."""
     names = desk.keeps()
     if len(names) == 1:
@@ -95,9 +87,11 @@ def start(desk: Anybody) -> Response:
 
 
 @router.get("/k/{keep}/")
-def first_page(desk: Anybody) -> Response:
+def first_page(desk: Seated) -> Response:
     """The first page that the person may see."""
     entries = desk.entries()
+    if not entries:
+        raise NotAllowed("Your sign-in shows none of the pages.", code="role_missing", hint="For: review, or read.")
     return desk.back_to(desk.path(entries[0].path))
 
 

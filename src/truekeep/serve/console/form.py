@@ -8,19 +8,21 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, Request
 
+from truekeep.config import REASON_CAP
 from truekeep.errors import InvalidRequest
 
 _MOST_FIELDS = 5_000
+"""A page that decides on many items at once has a few for each."""
 _MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
-class Fields:
+class FormFields:
     """The fields of one form."""
 
     def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
         self._pairs = pairs
 
-    def text(self, name: str, cap: int = 2_000) -> str:
+    def text(self, name: str, cap: int = REASON_CAP) -> str:
         """The text of a field, without space around it; nothing if the field is not there."""
         found = next((value for key, value in self._pairs if key == name), "")
         if len(found) > cap:
@@ -43,15 +45,15 @@ class Fields:
         return any(key == name for key, _ in self._pairs)
 
 
-async def fields(request: Request) -> Fields:
+async def fields(request: Request) -> FormFields:
     """The form that a request carries; the edge has read it whole, within its cap."""
     if request.headers.get("content-type", "").partition(";")[0].strip().casefold() != _MEDIA_TYPE:
         raise InvalidRequest("The console takes forms only.", code="invalid_form")
     try:
         text = (await request.body()).decode("ascii")
-        return Fields(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"))
+        return FormFields(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"))
     except ValueError:
         raise InvalidRequest("The form cannot be read.", code="invalid_form") from None
 
 
-Form = Annotated[Fields, Depends(fields)]
+Form = Annotated[FormFields, Depends(fields)]

@@ -11,24 +11,25 @@ from starlette.responses import JSONResponse, Response
 
 from truekeep.errors import UnknownId
 from truekeep.keep import Keep
-from truekeep.review import UNDO_WINDOW
-from truekeep.serve.console.desk import Desk, Entry, Reviewer, Watcher
+from truekeep.quarantine.queue import QueueFilter, QueueGroup
+from truekeep.review.decisions import UNDO_WINDOW
+from truekeep.serve.console.desk import Desk, DeskEntry, Seated, Watcher
 from truekeep.serve.console.item import Opened, opened
 from truekeep.types import Item
-from truekeep.waiting import Group, Wanted
 
 router = APIRouter()
-ENTRY = Entry("inbox", "inbox", ("reviewer",))
+ENTRY = DeskEntry("inbox", "inbox")
 PAGE = 25
 _MOST_CHOICES = 40
 _CAP = 300
+"""As long as the name of a source or a few words to look for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class InboxLook:
     """What somebody looks at in the inbox: a filter and a page of it."""
 
-    wanted: Wanted
+    wanted: QueueFilter
     page: int = 1
 
     def query(self, **more: object) -> dict[str, object]:
@@ -46,27 +47,26 @@ def look(
     group: Annotated[str, Query(max_length=_CAP)] = "",
     q: Annotated[str, Query(max_length=_CAP)] = "",
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
-) -> Look:
+) -> InboxLook:
     """The look that an address asks for."""
-    return Look(Wanted(code, kind, channel, principal, severity, group, q.strip()), page)
+    return InboxLook(QueueFilter(code, kind, channel, principal, severity, group, q.strip()), page)
 
 
-Looking = Annotated[Look, Depends(look)]
+Looking = Annotated[InboxLook, Depends(look)]
 
 
 @router.get("/k/{keep}/inbox")
 def inbox(
-    desk: Reviewer,
+    desk: Seated,
     at: Looking,
     item: Annotated[str, Query(max_length=_CAP)] = "",
     done: Annotated[str, Query(max_length=_CAP)] = "",
 ) -> Response:
     """The list, with one item open beside it."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         groups = keep.review.groups(at.wanted)
         pages = max(1, -(-len(groups) // PAGE))
-        at = Look(at.wanted, min(at.page, pages))
+        at = InboxLook(at.wanted, min(at.page, pages))
         shown = groups[(at.page - 1) * PAGE : at.page * PAGE]
         open_id = item or (shown[0].first.id if shown else "")
         beside = opened(desk, keep, open_id) if open_id else None
@@ -96,13 +96,12 @@ def inbox(
 def live(desk: Watcher, at: Looking) -> Response:
     """What is new, for a page that is open: how many wait, and whether the list is still the one it shows."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         groups = keep.review.groups(at.wanted)
         waiting = keep.review.count()
     return JSONResponse({"waiting": waiting, "queue": queue_tag(groups)})
 
 
-def queue_tag(groups: list[Group]) -> str:
+def queue_tag(groups: list[QueueGroup]) -> str:
     """A short tag of what a list holds."""
     ids = " ".join(card.item.id for group in groups for card in group.cards)
     return hashlib.sha256(ids.encode()).hexdigest()[:12]
@@ -119,7 +118,7 @@ def _decided(desk: Desk, keep: Keep, item_id: str) -> Item | None:
     return item if item.effects is not None and item.decided_by == desk.by else None
 
 
-def _next(groups: list[Group], beside: Opened | None) -> str:
+def _next(groups: list[QueueGroup], beside: Opened | None) -> str:
     """The item to open once this one is decided."""
     firsts = [group.first.id for group in groups]
     same = next((group for group in groups if beside and any(c.item.id == beside.item.id for c in group.cards)), None)

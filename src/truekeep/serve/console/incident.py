@@ -12,32 +12,31 @@ from fastapi import APIRouter, Query
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from truekeep.chronicle import Wanted
+from truekeep.audit.log import EventFilter
+from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidRequest
-from truekeep.incident import Report
+from truekeep.incident.report import IncidentReport
 from truekeep.keep import Keep
-from truekeep.reading import sanitised_json
-from truekeep.register import SOURCES
+from truekeep.read.reader import sanitised_json
+from truekeep.records.origin_index import SOURCES
 from truekeep.serve.console.charts import reach_graph
-from truekeep.serve.console.desk import Admin, Anybody, Desk, Entry
+from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.serve.console.form import Form
-from truekeep.serve.console.memories import require_reader
 from truekeep.types import utc_moment
 
 router = APIRouter()
-ENTRY = Entry("incident", "incident")
+ENTRY = DeskEntry("incident", "incident")
 NAMED = (*SOURCES, "since")
 _MOST_LISTED, _MOST_DRAWN, _MOST_SOURCES = 100, 7, 100
-_OUTCOMES = Wanted(kind="run.credited")
+_OUTCOMES = EventFilter(kind="run.credited")
 _TYPES = {"txt": "text/plain; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
 
 Name = Annotated[str, Query(max_length=500)]
 
 
 @router.get("/k/{keep}/incident")
-def choose(desk: Anybody) -> Response:
+def choose(desk: Seated) -> Response:
     """The sources there are, and what was taken back before."""
-    require_reader(desk)
     with desk.open() as keep:
         sources, incidents = keep.sources(_MOST_SOURCES), keep.incidents()
         outcomes = keep.audit.page(_OUTCOMES, limit=50).events
@@ -52,18 +51,16 @@ def choose(desk: Anybody) -> Response:
 
 @router.get("/k/{keep}/incident/look")
 def look(
-    desk: Anybody, principal: Name = "", channel: Name = "", session: Name = "", prompt: Name = "", since: Name = ""
+    desk: Seated, principal: Name = "", channel: Name = "", session: Name = "", prompt: Name = "", since: Name = ""
 ) -> Response:
     """How far a source reaches; nothing is changed by looking."""
-    require_reader(desk)
     given = {"principal": principal, "channel": channel, "session": session, "prompt": prompt, "since": since}
     return _looked_at(desk, given)
 
 
 @router.get("/k/{keep}/incident/run")
-def run(desk: Anybody, name: Annotated[str, Query(max_length=200)]) -> Response:
+def run(desk: Seated, name: Annotated[str, Query(max_length=NAME_CAP)]) -> Response:
     """From a bad run back to the sources of what it relied on."""
-    require_reader(desk)
     with desk.open() as keep:
         blamed = keep.blame(name).as_dict()
         origins = [keep.get_memory(one["id"])["origin"] for one in blamed["memories"] if one["content"] is not None]
@@ -71,13 +68,13 @@ def run(desk: Anybody, name: Annotated[str, Query(max_length=200)]) -> Response:
 
 
 @router.post("/k/{keep}/incident/rehearse")
-def rehearse(desk: Admin, form: Form) -> Response:
+def rehearse(desk: Seated, form: Form) -> Response:
     """A dry run: the whole revocation, carried out and thrown away."""
     return _rehearsed(desk, _source_in(form), form.text("reason"))
 
 
 @router.post("/k/{keep}/incident/revoke")
-def revoke(desk: Admin, form: Form) -> Response:
+def revoke(desk: Seated, form: Form) -> Response:
     """Take the source back, if that does what the person saw in the dry run."""
     source, reason = _source_in(form), reason_in(form)
     with desk.open() as keep:
@@ -90,7 +87,7 @@ def revoke(desk: Admin, form: Form) -> Response:
 
 
 @router.post("/k/{keep}/incident/{incident_id}/undo")
-def undo(desk: Admin, incident_id: str, form: Form) -> Response:
+def undo(desk: Seated, incident_id: str, form: Form) -> Response:
     """Take a revocation or a rewind back."""
     with desk.open() as keep:
         keep.undo(incident_id, by=desk.by, reason=reason_in(form))
@@ -98,9 +95,8 @@ def undo(desk: Admin, incident_id: str, form: Form) -> Response:
 
 
 @router.get("/k/{keep}/incident/{incident_id}/report.{ending}")
-def report(desk: Anybody, incident_id: str, ending: str) -> Response:
+def report(desk: Seated, incident_id: str, ending: str) -> Response:
     """The report as text, JSON or a page of its own."""
-    require_reader(desk)
     if ending not in _TYPES:
         raise HTTPException(404)
     with desk.open() as keep:
@@ -109,15 +105,14 @@ def report(desk: Anybody, incident_id: str, ending: str) -> Response:
 
 
 @router.get("/k/{keep}/incident/{incident_id}")
-def account(desk: Anybody, incident_id: str, done: Annotated[str, Query(max_length=10)] = "") -> Response:
+def account(desk: Seated, incident_id: str, done: Annotated[str, Query(max_length=10)] = "") -> Response:
     """What was taken back, by whom and why, and what it had led to."""
-    require_reader(desk)
     with desk.open() as keep:
         told = keep.account(incident_id).as_dict()
     return desk.page("account.html", here="incident", told=told, done=done, at=utc_moment, endings=tuple(_TYPES))
 
 
-def downloaded(told: Report, ending: str, name: str) -> Response:
+def downloaded(told: IncidentReport, ending: str, name: str) -> Response:
     """A report as a file; the HTML one runs nothing and is not shown in the console's own origin."""
     as_json = json.dumps(sanitised_json(told.as_dict()), ensure_ascii=False, indent=2)
     content = {"txt": told.text, "json": lambda: as_json + "\n", "html": told.html}[ending]()
@@ -125,7 +120,7 @@ def downloaded(told: Report, ending: str, name: str) -> Response:
     return Response(content, media_type=_TYPES[ending], headers=headers)
 
 
-def digest_of(plan: Report) -> str:
+def digest_of(plan: IncidentReport) -> str:
     """What a person saw that would happen; another plan has another one."""
     told = plan.as_dict()
     pending = [one["ticket"] for one in told["actions"]["pending"]]

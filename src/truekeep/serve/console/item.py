@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from truekeep.action.consequence import is_consequential
-from truekeep.action.settings import ActionSettings
-from truekeep.ancestry import Chain
+from truekeep.claims.lineage import Chain
 from truekeep.keep import Keep
-from truekeep.review import EDITABLE, UNDO_WINDOW, Outlook, item_etag, text_of
+from truekeep.quarantine.queue import QueueFilter
+from truekeep.review.decisions import EDITABLE, UNDO_WINDOW, Outlook, item_etag, text_of
 from truekeep.rules import builtin
 from truekeep.screens.credentials import redact
 from truekeep.serve.console.desk import Desk
-from truekeep.serve.console.difference import Piece, differing
+from truekeep.serve.console.difference import DifferencePiece, differing
 from truekeep.serve.console.graph import Picture, drawn
-from truekeep.text.salient import salient_values
+from truekeep.sessions.tools import declared_tools
+from truekeep.text.analysis import analysed
+from truekeep.trust.flow.tools import tool_for
 from truekeep.types import Finding, Item, Severity
-from truekeep.waiting import Wanted
 
 _SIMILAR = 4
 _QUERY_CAP = 400
@@ -27,7 +27,7 @@ _USUAL_ACTIONS = ("pay", "transfer", "send", "refund", "approve", "delete", "sha
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingLine:
     """A finding with what its rule is for."""
 
     finding: Finding
@@ -43,8 +43,8 @@ class Alike:
     standing: str
     may_act: bool
     is_concerned: bool
-    theirs: Sequence[Piece]
-    ours: Sequence[Piece]
+    theirs: Sequence[DifferencePiece]
+    ours: Sequence[DifferencePiece]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Opened:
     text: str
     spans: Sequence[tuple[int, int]]
     other_fields: Sequence[tuple[str, str, Sequence[tuple[int, int]]]]
-    found: Sequence[Found]
+    found: Sequence[FindingLine]
     chain: Chain
     picture: Picture
     outlook: Outlook
@@ -98,9 +98,9 @@ def opened(desk: Desk, keep: Keep, item_id: str) -> Opened:
         alike=_alike(desk, keep, text, outlook),
         values=_values(text),
         actions=_actions(keep),
-        same=keep.review.count(Wanted(group=card.group)) if card else 1,
+        same=keep.review.count(QueueFilter(group=card.group)) if card else 1,
         group=card.group if card else "",
-        from_source=keep.review.count(Wanted(channel=origin.channel, principal=origin.principal or "")),
+        from_source=keep.review.count(QueueFilter(channel=origin.channel, principal=origin.principal or "")),
         is_muted=(origin.channel, origin.principal) in muted,
         can_edit=item.kind in EDITABLE,
         undo_left=undo_left(desk, item),
@@ -124,9 +124,9 @@ def _other_fields(item: Item) -> list[tuple[str, str, list[tuple[int, int]]]]:
     return [(name, redact(value) if item.findings else value, []) for name, value in named]
 
 
-def _explained(finding: Finding) -> Found:
+def _explained(finding: Finding) -> FindingLine:
     rule = next((one for one in builtin().rules if one.id == finding.rule_id), None)
-    return Found(finding, rule.title if rule else "", rule.description if rule else "")
+    return FindingLine(finding, rule.title if rule else "", rule.description if rule else "")
 
 
 def _alike(desk: Desk, keep: Keep, text: str, outlook: Outlook) -> list[Alike]:
@@ -151,14 +151,15 @@ def _alike(desk: Desk, keep: Keep, text: str, outlook: Outlook) -> list[Alike]:
 
 def _values(text: str) -> list[str]:
     """What a tool call could take from it: amounts, accounts, addresses, names."""
-    found = (text[slice(*value.span)] for value in salient_values(text[: _QUERY_CAP * 4]))
+    found = (text[slice(*value.span)] for value in analysed(text[: _QUERY_CAP * 4]).values)
     return list(dict.fromkeys(one for one in found if one))[:_MOST_VALUES]
 
 
 def _actions(keep: Keep) -> list[tuple[str, bool]]:
-    """The actions that the operator set up, or the usual names of consequential ones; and whether they are."""
-    names = list(keep.settings.actions) or list(_USUAL_ACTIONS)
-    return [(name, is_consequential(name, ActionSettings())) for name in names[:20]]
+    """The tools that the operator declared, or usual names of some; and whether they have effects."""
+    names = list(keep.settings.tools) or list(_USUAL_ACTIONS)
+    declared = declared_tools(keep.settings.tools)
+    return [(name, not tool_for(name, declared).is_reading) for name in names[:20]]
 
 
 def undo_left(desk: Desk, item: Item) -> timedelta | None:

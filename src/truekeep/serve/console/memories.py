@@ -7,17 +7,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from truekeep.browsing import CURRENT, STATES, Sought
-from truekeep.errors import NotAllowed
 from truekeep.keep import Keep
-from truekeep.reading import sanitised_json
-from truekeep.recall import Filters
-from truekeep.serve.console.charts import Graph, Node, graph
-from truekeep.serve.console.desk import Anybody, Desk, Entry
+from truekeep.read.browse import CURRENT, STATES, Sought
+from truekeep.read.reader import sanitised_json
+from truekeep.read.recall import Filters
+from truekeep.serve.console.charts import ChartNode, Graph, graph
+from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.types import Recalled, Standing, utc_moment, utc_text
 
 router = APIRouter()
-ENTRY = Entry("memories", "memories")
+ENTRY = DeskEntry("memories", "memories")
 STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
 _ACTS = {"yes": True, "no": False}
 _MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD = 40, 40, 6, 60
@@ -29,7 +28,7 @@ Choice = Annotated[str, Query(max_length=20)]
 
 @router.get("/k/{keep}/memories")
 def memories(
-    desk: Anybody,
+    desk: Seated,
     q: Words = "",
     standing: Choice = "",
     acts: Choice = "",
@@ -40,7 +39,6 @@ def memories(
     before: Annotated[int | None, Query(ge=-(1 << 60), le=1 << 60)] = None,
 ) -> Response:
     """The list, newest first; with words, the best answers first."""
-    require_reader(desk)
     asked = {
         "q": q.strip(),
         "standing": standing if standing in STANDINGS else "",
@@ -79,12 +77,12 @@ def memories(
 
 
 @router.get("/k/{keep}/memories/{memory_id}")
-def memory(desk: Anybody, memory_id: str) -> Response:
-    """One memory: what it says, may do and why, where it came from, its versions, and who saw it."""
-    require_reader(desk)
+def memory(desk: Seated, memory_id: str) -> Response:
+    """One memory: what it says, may do and why, where it came from; to an administrator its versions and who saw it."""
     with desk.open() as keep:
-        told = keep.trace(memory_id, most=_MOST_TOLD).as_dict()
-        versions = keep.history(memory_id)
+        is_whole = desk.may("admin")
+        told = keep.trace(memory_id, most=_MOST_TOLD).as_dict() if is_whole else _untraced(keep, memory_id)
+        versions = keep.history(memory_id) if is_whole else []
     shown = told["memory"]
     return desk.page(
         "memory.html",
@@ -97,10 +95,12 @@ def memory(desk: Anybody, memory_id: str) -> Response:
     )
 
 
-def require_reader(desk: Desk) -> None:
-    """Refuse somebody who may look at held items and at nothing else."""
-    if not desk.may_read:
-        raise NotAllowed("Your sign-in does not show you the memories.", code="role_missing", hint="For: read.")
+def _untraced(keep: Keep, memory_id: str) -> dict[str, Any]:
+    """As much of a trace as everybody who may read is told."""
+    shown = keep.get_memory(memory_id) | {"reading": keep.trace(memory_id, most=0).as_dict()["memory"]["reading"]}
+    counts = {"children": 0, "exposures": 0}
+    kin: dict[str, Any] = {"parents": [], "children": [], "exposures": [], "decisions": []}
+    return {"id": shown["id"], "memory": shown, "state": "active", "counts": counts, **kin}
 
 
 def _searched(keep: Keep, words: str, sought: Sought) -> dict[str, Any]:
@@ -138,13 +138,13 @@ def _chain(desk: Desk, told: dict[str, Any]) -> Graph:
     origin = told["memory"]["origin"]
     parents, children = told["parents"][:_MOST_KIN], told["children"][:_MOST_KIN]
 
-    def node(one: dict[str, Any]) -> Node:
+    def node(one: dict[str, Any]) -> ChartNode:
         kind = "blocked" if one["blocked"] else "acts" if one["may_act"] else one["standing"] or "gone"
         label = desk.words.t("memories.blocked") if one["blocked"] else one["content"] or one["id"]
-        return Node(one["id"], kind, label, one["from"] or "", desk.path("memories", one["id"]))
+        return ChartNode(one["id"], kind, label, one["from"] or "", desk.path("memories", one["id"]))
 
-    source = Node("source", "source", origin.get("principal") or origin["channel"], origin["channel"])
-    this = Node(told["id"], "this", told["memory"]["content"], told["memory"]["standing"])
+    source = ChartNode("source", "source", origin.get("principal") or origin["channel"], origin["channel"])
+    this = ChartNode(told["id"], "this", told["memory"]["content"], told["memory"]["standing"])
     first = [("source", one["id"]) for one in parents] or [("source", told["id"])]
     edges = [*first, *((one["id"], told["id"]) for one in parents), *((told["id"], one["id"]) for one in children)]
     return graph([[source], [node(one) for one in parents], [this], [node(one) for one in children]], edges)

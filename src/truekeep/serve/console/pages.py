@@ -6,6 +6,7 @@ from truekeep.serve.console import (
     assets,
     audit,
     bulk,
+    calls,
     dashboard,
     deciding,
     door,
@@ -16,7 +17,7 @@ from truekeep.serve.console import (
     source,
 )
 
-PAGES = (inbox, memories, incident, audit, dashboard)
+PAGES = (inbox, calls, memories, incident, audit, dashboard)
 """A page is a module with a ``router`` and an ``ENTRY``."""
 ENTRIES = tuple(page.ENTRY for page in PAGES)
 _BESIDE = (assets, door, deciding, bulk, source, rewinding)

@@ -11,10 +11,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from truekeep.review import text_of
+from truekeep.review.decisions import text_of
 from truekeep.serve.console.assets import asset
 from truekeep.serve.console.spelling import shows_hidden, spelled
-from truekeep.serve.console.words import LANGUAGES, Words
+from truekeep.serve.console.words import LANGUAGES, PageWords
 
 _SPANS = (("days", 86_400), ("hours", 3_600), ("minutes", 60))
 
@@ -37,7 +37,7 @@ def environment() -> Environment:
     return made
 
 
-def rendered(template: str, words: Words, context: Mapping[str, Any]) -> str:
+def rendered(template: str, words: PageWords, context: Mapping[str, Any]) -> str:
     """A page in one language."""
     now = datetime.now(UTC)
 
@@ -53,7 +53,7 @@ def rendered(template: str, words: Words, context: Mapping[str, Any]) -> str:
     return environment().get_template(template).render({**speaking, **context})
 
 
-def how_long(words: Words, seconds: float) -> str:
+def how_long(words: PageWords, seconds: float) -> str:
     """How long ago, or in how long, in the largest whole unit."""
     way = "ago" if seconds >= 0 else "in"
     for name, size in _SPANS:

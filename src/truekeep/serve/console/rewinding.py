@@ -10,10 +10,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from truekeep.chronicle import Wanted
-from truekeep.incident import Report
+from truekeep.audit.log import EventFilter
+from truekeep.incident.report import IncidentReport
 from truekeep.serve.console.charts import stacked
-from truekeep.serve.console.desk import Admin, Desk
+from truekeep.serve.console.desk import Desk, Seated
 from truekeep.serve.console.form import Form
 from truekeep.serve.console.incident import moment_in, reason_in
 
@@ -22,13 +22,13 @@ _DAYS, _MOST_EVENTS, _MOST_LISTED = 30, 40, 100
 
 
 @router.get("/k/{keep}/rewind")
-def timeline(desk: Admin, day: Annotated[str, Query(max_length=10)] = "") -> Response:
+def timeline(desk: Seated, day: Annotated[str, Query(max_length=10)] = "") -> Response:
     """The days there are, and the events of one of them to go back to."""
     now = datetime.now(UTC)
     chosen = _day(day)
     with desk.open() as keep:
         days = keep.audit.writes_by_day(now.date(), _DAYS)
-        page = keep.audit.page(Wanted(since=chosen, until=chosen), limit=_MOST_EVENTS)
+        page = keep.audit.page(EventFilter(since=chosen, until=chosen), limit=_MOST_EVENTS)
     rows = [(f"{one.day:%-d.%-m.}", one.day.isoformat(), (one.accepted, one.held, one.rejected)) for one in days]
     return desk.page(
         "rewind.html",
@@ -42,13 +42,13 @@ def timeline(desk: Admin, day: Annotated[str, Query(max_length=10)] = "") -> Res
 
 
 @router.post("/k/{keep}/rewind/rehearse")
-def rehearse(desk: Admin, form: Form) -> Response:
+def rehearse(desk: Seated, form: Form) -> Response:
     """What going back would change."""
     return _rehearsed(desk, _to(form), form.text("reason"))
 
 
 @router.post("/k/{keep}/rewind")
-def rewind(desk: Admin, form: Form) -> Response:
+def rewind(desk: Seated, form: Form) -> Response:
     """Go back, if that does what the person saw."""
     to, reason = _to(form), reason_in(form)
     with desk.open() as keep:
@@ -76,7 +76,7 @@ def _rehearsed(desk: Desk, to: datetime | int, reason: str, *, has_changed: bool
     )
 
 
-def _digest(plan: Report) -> str:
+def _digest(plan: IncidentReport) -> str:
     told = plan.as_dict()
     seen = [[[one["id"], one["version"]] for one in told[name]] for name in ("removed", "restored")]
     return hashlib.sha256(json.dumps([told["to"]["event"], *seen]).encode()).hexdigest()

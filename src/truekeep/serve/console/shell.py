@@ -8,12 +8,12 @@ nothing that is not the console's own, and cannot be framed.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 
-from truekeep.serve.edge import App, Message, Receive, Scope, Send
+from truekeep.serve.bodies import App, Message, Receive, Scope, Send
 from truekeep.serve.problem import problem
+from truekeep.serve.sender import Sender, sender_of
 
 PATH = "/console"
 _POLICY = (
@@ -50,7 +50,7 @@ class Shell:
                 message = {**message, "headers": headers.raw}
             await send(message)
 
-        if scope["method"] not in _SAFE and not is_same_origin(Headers(scope=scope)):
+        if scope["method"] not in _SAFE and sender_of(Headers(scope=scope)) is not Sender.OWN_PAGE:
             detail = "This did not come from the console's own pages, so nothing was done."
             await problem(403, "cross_origin", detail)(scope, receive, sending)
             return
@@ -60,12 +60,3 @@ class Shell:
             # In logs and metrics a route is known by its whole template.
             route = getattr(scope.get("route"), "path", "")
             scope["route"] = SimpleNamespace(path=PATH + route)
-
-
-def is_same_origin(headers: Headers) -> bool:
-    """Whether a page of this very origin sent a request; a request that says nothing about that did not."""
-    site = headers.get("sec-fetch-site")
-    if site is not None:
-        return site == "same-origin"
-    origin, host = headers.get("origin"), headers.get("host")
-    return origin is not None and host is not None and urlsplit(origin).netloc == host

@@ -10,32 +10,32 @@ from starlette.responses import Response
 
 from truekeep.errors import TruekeepError
 from truekeep.keep import Keep
-from truekeep.serve.console.desk import Admin, Desk, Reviewer
+from truekeep.quarantine.queue import QueueFilter
+from truekeep.serve.console.desk import Desk, Seated
 from truekeep.serve.console.form import Form
 from truekeep.types import Standing
-from truekeep.waiting import Wanted
 
 router = APIRouter()
 _CAP = 300
+"""As long as the name of a source."""
 _UNFIT = re.compile(r"[^a-z0-9_.-]+")
 
 
 @router.get("/k/{keep}/source")
 def source(
-    desk: Reviewer,
+    desk: Seated,
     channel: Annotated[str, Query(max_length=_CAP)],
     principal: Annotated[str, Query(max_length=_CAP)] = "",
     item: Annotated[str, Query(max_length=_CAP)] = "",
 ) -> Response:
     """What is known of a source, and what could be done about it."""
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         muted = keep.channels.muted()
         facts: dict[str, Any] = {
             "channel": channel,
             "principal": principal,
             "standing": _standing(keep, channel),
-            "waits": keep.review.count(Wanted(channel=channel, principal=principal)),
+            "waits": keep.review.count(QueueFilter(channel=channel, principal=principal)),
             "mute": next((one for one in muted if (one.channel, one.principal or "") == (channel, principal)), None),
             "muted": muted,
             "suggested": _suggested(principal or channel),
@@ -46,27 +46,25 @@ def source(
 
 
 @router.post("/k/{keep}/source/mute")
-def mute(desk: Reviewer, form: Form) -> Response:
+def mute(desk: Seated, form: Form) -> Response:
     """Refuse what a source says from here on."""
     channel, principal = form.text("channel", _CAP), form.text("principal", _CAP)
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         keep.channels.mute(channel, principal or None, by=desk.by, reason=form.reason())
     return _back(desk, channel, principal)
 
 
 @router.post("/k/{keep}/source/unmute")
-def unmute(desk: Reviewer, form: Form) -> Response:
+def unmute(desk: Seated, form: Form) -> Response:
     """Listen to it again."""
     channel, principal = form.text("channel", _CAP), form.text("principal", _CAP)
     with desk.open() as keep:
-        desk.require_reviewer(keep)
         keep.channels.unmute(channel, principal or None, by=desk.by, reason=form.reason())
     return _back(desk, channel, principal)
 
 
 @router.post("/k/{keep}/source/enrol")
-def enrol(desk: Admin, form: Form) -> Response:
+def enrol(desk: Seated, form: Form) -> Response:
     """Give a system a channel of its own."""
     channel, principal = form.text("channel", _CAP), form.text("principal", _CAP)
     with desk.open() as keep:

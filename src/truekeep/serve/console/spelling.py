@@ -14,8 +14,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from truekeep.text.fold import INVISIBLE
-from truekeep.text.lexicon import confusables
+from truekeep.text.fold import INVISIBLE, confusables
 
 _UNSEEN = rf"[{INVISIBLE}\x09\x0b-\x1f\u2028\u2029\ud800-\udfff\ue000-\uf8ff]"
 _HIDDEN = re.compile(rf"{_UNSEEN}+|(?<=[\u0300-\u036f]{{3}})[\u0300-\u036f]+")

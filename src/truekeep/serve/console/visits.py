@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,18 +20,22 @@ from truekeep.errors import NotAuthenticated
 from truekeep.serve.book import Book
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
 from truekeep.serve.settings import ServeSettings
-from truekeep.serve.tokens import Tokens, now
+from truekeep.serve.tokens import TokenBook, now
 from truekeep.types import utc_moment, utc_text
 
 _KIND = "console"
-_MOST = 10_000
+COOKIE, SAFE_COOKIE = "truekeep", "__Host-truekeep"
+_MOST, _MOST_OF_ONE = 10_000, 16
+"""Links and visits that are kept, and of them visits of one token; the oldest go first. The book is read and written as
+a whole, so whoever signs in again and again must not make everybody's longer."""
 _SECRET_CAP = 200
+"""Longer than any secret that this service makes; no more of it is hashed."""
 _NOTED = timedelta(minutes=1)
 """A visit is written down again at most this often."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class VisitLink:
     """A one-time way in, without its secret."""
 
     hash: str
@@ -52,14 +57,14 @@ class Visit:
     hash: str
     token: str
     """The token that the visit began with and ends with; empty for one that began with a link."""
-    link: Link | None
+    link: VisitLink | None
     began_at: str
     seen_at: str
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    links: Mapping[str, Link] = field(default_factory=dict)
+    links: Mapping[str, VisitLink] = field(default_factory=dict)
     visits: Mapping[str, Visit] = field(default_factory=dict)
 
 
@@ -68,12 +73,17 @@ class Visits:
 
     def __init__(self, keys: Path, settings: ServeSettings | None = None, clock: Callable[[], datetime] = now) -> None:
         chosen = settings or ServeSettings()
+        self._is_alone = chosen.is_loopback and not chosen.tls_certificate
         self._book = Book(keys / "console.json", _KIND, _content)
-        self._tokens = Tokens(keys, clock)
+        self._tokens = TokenBook(keys, clock)
         self._clock = clock
         self._link_life = timedelta(minutes=chosen.console_link_minutes)
         self._idle = timedelta(minutes=chosen.console_idle_minutes)
         self._longest = timedelta(hours=chosen.console_hours)
+
+    def cookie_of(self, cookies: Mapping[str, str]) -> str:
+        """The visit's cookie. The one that other hosts of the domain could set counts only where there are none."""
+        return cookies.get(SAFE_COOKIE) or (cookies.get(COOKIE, "") if self._is_alone else "")
 
     def link(self, keep: str, subject: str, capabilities: frozenset[str]) -> str:
         """A link's secret for a person; it can be used once, for some minutes."""
@@ -81,7 +91,7 @@ class Visits:
         channel = checked_channel(
             f"reviewer:{Identity('', keep, '', frozenset(), subject).signs_as.replace(' ', '-')[:60]}"
         )
-        link = Link(
+        link = VisitLink(
             hash=_hash(secret),
             keep=checked_pattern(keep),
             channel=channel,
@@ -101,10 +111,12 @@ class Visits:
     def enter(self, secret: str) -> tuple[str, Identity]:
         """Spend a link; gives the cookie of the visit that begins with it."""
         cookie = secrets.token_urlsafe(32)
+        if self.invited(secret) is None:  # whoever guesses does not get to lock the key directory
+            raise _spent()
         with self._book.changing() as known:
             link = _matching(known.links, secret)
             if link is None or not self._is_live(link):
-                raise NotAuthenticated("The link was used already, or its time is over.", code="link_spent")
+                raise _spent()
             left = {name: one for name, one in known.links.items() if name != link.hash}
             visit = self._begun(cookie, "", link)
             self._write(replace(known, links=left, visits={**known.visits, visit.hash: visit}))
@@ -138,7 +150,7 @@ class Visits:
         with self._book.changing() as known:
             self._write(replace(known, visits={name: one for name, one in known.visits.items() if name != visit.hash}))
 
-    def _begun(self, cookie: str, token: str, link: Link | None) -> Visit:
+    def _begun(self, cookie: str, token: str, link: VisitLink | None) -> Visit:
         moment = utc_text(self._clock())
         return Visit(_hash(cookie), token, link, moment, moment)
 
@@ -151,7 +163,7 @@ class Visits:
     def _identity(self, visit: Visit) -> Identity | None:
         return visit.link.identity() if visit.link is not None else self._tokens.holder(visit.token)
 
-    def _is_live(self, link: Link) -> bool:
+    def _is_live(self, link: VisitLink) -> bool:
         return self._clock() < utc_moment(link.expires_at)
 
     def _is_on(self, visit: Visit) -> bool:
@@ -161,11 +173,26 @@ class Visits:
     def _write(self, content: _Content) -> None:
         """What is over is forgotten with every write, so the book stays small."""
         links = [asdict(link) for link in content.links.values() if self._is_live(link)]
-        visits = [asdict(visit) for visit in content.visits.values() if self._is_on(visit)]
+        visits = [asdict(visit) for visit in _latest(v for v in content.visits.values() if self._is_on(v))]
         self._book.write({"links": links[-_MOST:], "visits": visits[-_MOST:]})
 
 
-_Kept = TypeVar("_Kept", Link, Visit)
+def _latest(visits: Iterable[Visit]) -> list[Visit]:
+    """Of every token the visits that began last, in their order."""
+    kept: list[Visit] = []
+    of: Counter[str] = Counter()
+    for visit in reversed(list(visits)):
+        of[visit.token] += 1
+        if not visit.token or of[visit.token] <= _MOST_OF_ONE:  # one that began with a link is one of a kind
+            kept.append(visit)
+    return kept[::-1]
+
+
+def _spent() -> NotAuthenticated:
+    return NotAuthenticated("The link was used already, or its time is over.", code="link_spent")
+
+
+_Kept = TypeVar("_Kept", VisitLink, Visit)
 
 
 def _matching(kept: Mapping[str, _Kept], secret: str) -> _Kept | None:
@@ -183,8 +210,8 @@ def _content(members: Mapping[str, Any]) -> _Content:
     return _Content({one.hash: one for one in links}, {one.hash: one for one in visits})
 
 
-def _link(members: Mapping[str, Any]) -> Link:
-    return Link(**{**members, "capabilities": tuple(members["capabilities"])})
+def _link(members: Mapping[str, Any]) -> VisitLink:
+    return VisitLink(**{**members, "capabilities": tuple(members["capabilities"])})
 
 
 def _hash(secret: str) -> str:

@@ -20,7 +20,7 @@ _FORMS: Mapping[str, Callable[[int], str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PageWords:
     """One language. A key is ``page.name``; a value may have ``{places}``, filled with what is escaped later."""
 
     language: str
@@ -46,7 +46,7 @@ class Words:
 
 
 @cache
-def words(language: str) -> Words:
+def words(language: str) -> PageWords:
     """The words of a language."""
     folder = resources.files("truekeep") / "data" / "console" / language
     found: dict[str, Any] = {}
@@ -54,7 +54,7 @@ def words(language: str) -> Words:
         page, _, ending = file.name.rpartition(".")
         if ending == "toml":
             found |= _flat(page, tomllib.loads(file.read_text("utf-8")))
-    return Words(language, found)
+    return PageWords(language, found)
 
 
 def chosen(wished: str | None, accepted: str) -> str:

@@ -6,14 +6,17 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from truekeep.config import TEXT_CAP
 from truekeep.errors import InvalidRequest
 
-MOST_TEXT, MOST_QUERY, MOST_K, MOST_LISTED = 8_000, 2_000, 50, 100
+MOST_QUERY, MOST_K, MOST_LISTED = 2_000, 50, 100
+"""A model asks in a sentence, and all that it is shown costs it context."""
 _MOST_ID = 64
+"""Longer than any id; it is repeated in what the model reads."""
 
 _Text = Annotated[
     str,
-    Field(min_length=1, max_length=MOST_TEXT, description="One fact or preference, in a plain sentence or two."),
+    Field(min_length=1, max_length=TEXT_CAP, description="One fact or preference, in a plain sentence or two."),
 ]
 _Id = Annotated[str, Field(min_length=1, max_length=_MOST_ID, description="The memory's id, as a listing shows it.")]
 
@@ -38,9 +41,13 @@ class UpdateMemory(Arguments):
 
 
 class DeleteMemory(Arguments):
-    """For ``delete_memory``."""
+    """For ``delete_memory``: one memory by its id, or what the owner said about something."""
 
-    id: _Id
+    id: Annotated[str, Field(max_length=_MOST_ID, description="The memory's id, as a listing shows it.")] = ""
+    about: Annotated[
+        str,
+        Field(max_length=MOST_QUERY, description="Instead of an id: what to forget, in plain words ('the gym')."),
+    ] = ""
 
 
 class GetMemories(Arguments):

@@ -16,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.server.context import ServerRequestContext
@@ -33,12 +33,16 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from truekeep.errors import InvalidRequest
-from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.patience import Patience
 from truekeep.serve.mcp.questions import Question, Unaskable
 
+if TYPE_CHECKING:
+    from truekeep.serve.mcp.binding import Binding
+
 ANSWER_SECONDS = 600.0
+"""How long a question waits for a person; then the call is answered without them."""
 _MOST_OPEN = 1_000
+"""Questions that wait at a time, of all sessions; a client must not fill the memory."""
 _KEY = "owner"
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 """A yes or a no and nothing to fill in: there is no text in an answer that could be edited."""
@@ -49,7 +53,7 @@ Context = ServerRequestContext[Any, Any]
 Result = CallToolResult | InputRequiredResult
 
 
-class Answer(StrEnum):
+class PersonAnswer(StrEnum):
     """What became of a question."""
 
     YES = "yes"
@@ -59,26 +63,26 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PersonReply:
     """The person's answer to one question, or why there is none."""
 
-    answer: Answer
+    answer: PersonAnswer
     why: str = ""
     question: Question | None = None
 
     @property
     def shown(self) -> str:
         """The text that the person read and said yes to."""
-        if self.answer is not Answer.YES or self.question is None:
+        if self.answer is not PersonAnswer.YES or self.question is None:
             raise RuntimeError("nobody said yes")
         return self.question.shown
 
 
-Then = Callable[[Reply], Awaitable[CallToolResult]]
+Then = Callable[[PersonReply], Awaitable[CallToolResult]]
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PersonCall:
     """One tool call: in what context, by whom, and with which arguments."""
 
     context: Context
@@ -109,41 +113,44 @@ class Asking:
         self._clock = clock
         self._open: OrderedDict[str, _Open] = OrderedDict()
 
-    async def ask(self, call: Call, question: Question | Unaskable, then: Then) -> Result:
+    async def ask(self, call: PersonCall, question: Question | Unaskable, then: Then) -> Result:
         """Go on with the person's answer, or at once without one if they cannot be asked."""
         if isinstance(question, Unaskable):
-            return await then(Reply(Answer.NOT_ASKED, question.why))
+            return await then(PersonReply(PersonAnswer.NOT_ASKED, question.why))
         self._give_up_old()
         why = _unreachable(call) or self._patience.refusal(call.binding.holder, question.digest)
         if why:
-            return await then(Reply(Answer.NOT_ASKED, why))
+            return await then(PersonReply(PersonAnswer.NOT_ASKED, why))
         if call.context.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return self._ask_back(call, question, then)
         self._patience.asking(call.binding.holder)
-        reply = Reply(Answer.CANCELLED, "no_answer", question)
+        reply = PersonReply(PersonAnswer.CANCELLED, "no_answer", question)
         try:
-            reply = await _elicited(call.context, question)
+            async with call.binding.set_aside():
+                reply = await _elicited(call.context, question)
         finally:
             self._answered(call.binding.holder, reply, question)
         return await then(reply)
 
-    async def resume(self, call: Call) -> CallToolResult:
+    async def resume(self, call: PersonCall) -> CallToolResult:
         """Go on with a call whose answer has come."""
         found = self._open.pop(call.params.request_state or "", None)
         if found is None or found.until <= self._clock() or not secrets.compare_digest(found.call, call.digest):
             if found is not None:
-                self._answered(found.holder, Reply(Answer.CANCELLED), found.question)
+                self._answered(found.holder, PersonReply(PersonAnswer.CANCELLED), found.question)
             raise InvalidRequest(
                 "This is no answer to an open question of this call.",
                 code="question_expired",
                 hint="Call the tool again without an answer, and the person is asked anew.",
             )
         given = (call.params.input_responses or {}).get(_KEY)
-        reply = _reply(given, found.question) if isinstance(given, ElicitResult) else Reply(Answer.CANCELLED)
+        reply = (
+            _reply(given, found.question) if isinstance(given, ElicitResult) else PersonReply(PersonAnswer.CANCELLED)
+        )
         self._answered(found.holder, reply, found.question)
         return await found.then(reply)
 
-    def _ask_back(self, call: Call, question: Question, then: Then) -> InputRequiredResult:
+    def _ask_back(self, call: PersonCall, question: Question, then: Then) -> InputRequiredResult:
         name = secrets.token_urlsafe(24)
         self._patience.asking(call.binding.holder)
         until = self._clock() + ANSWER_SECONDS
@@ -158,13 +165,13 @@ class Asking:
             if oldest.until > self._clock() and len(self._open) < _MOST_OPEN:
                 return
             self._open.popitem(last=False)
-            self._answered(oldest.holder, Reply(Answer.CANCELLED), oldest.question)
+            self._answered(oldest.holder, PersonReply(PersonAnswer.CANCELLED), oldest.question)
 
-    def _answered(self, holder: str, reply: Reply, question: Question) -> None:
-        self._patience.answered(holder, question.digest, declined=reply.answer is Answer.NO)
+    def _answered(self, holder: str, reply: PersonReply, question: Question) -> None:
+        self._patience.answered(holder, question.digest, declined=reply.answer is PersonAnswer.NO)
 
 
-def _unreachable(call: Call) -> str:
+def _unreachable(call: PersonCall) -> str:
     """Why the person behind this call cannot be asked, as a code."""
     if call.binding.owner is None:
         return "asking_is_off"
@@ -177,23 +184,23 @@ def _unreachable(call: Call) -> str:
     return "" if modern or session.can_send_request else "client_cannot_ask"
 
 
-async def _elicited(context: Context, question: Question) -> Reply:
+async def _elicited(context: Context, question: Question) -> PersonReply:
     with anyio.move_on_after(ANSWER_SECONDS):
         try:
             result = await context.session.elicit_form(question.message, _NO_FIELDS, context.request_id)
         except (MCPError, ValidationError) as error:
             _log.warning("the client could not ask its person: %s", type(error).__name__)
-            return Reply(Answer.NOT_ASKED, "client_failed_to_ask", question)
+            return PersonReply(PersonAnswer.NOT_ASKED, "client_failed_to_ask", question)
         return _reply(result, question)
-    return Reply(Answer.CANCELLED, "no_answer_in_time", question)
+    return PersonReply(PersonAnswer.CANCELLED, "no_answer_in_time", question)
 
 
-def _reply(result: ElicitResult, question: Question) -> Reply:
+def _reply(result: ElicitResult, question: Question) -> PersonReply:
     if result.action == "decline":
-        return Reply(Answer.NO, "declined", question)
+        return PersonReply(PersonAnswer.NO, "declined", question)
     if result.action != "accept":
-        return Reply(Answer.CANCELLED, "cancelled", question)
+        return PersonReply(PersonAnswer.CANCELLED, "cancelled", question)
     if any(value is not True for value in (result.content or {}).values()):
         # Nothing was to be filled in. Whoever put something in meant another text than the one that was shown.
-        return Reply(Answer.CANCELLED, "answer_with_other_content", question)
-    return Reply(Answer.YES, "", question)
+        return PersonReply(PersonAnswer.CANCELLED, "answer_with_other_content", question)
+    return PersonReply(PersonAnswer.YES, "", question)

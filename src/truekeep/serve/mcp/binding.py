@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from truekeep.errors import NotAllowed
-from truekeep.handles import Handle
-from truekeep.keep import Keep
+if TYPE_CHECKING:
+    from truekeep.handles import Handle
+    from truekeep.keep import Keep
+    from truekeep.serve.turns import Turn
 
 T = TypeVar("T")
 ALL = frozenset({"read", "write", "delete"})
@@ -30,11 +31,12 @@ class Binding:
     """Who is connected: questions and answers of one holder are no other's."""
     allowed: frozenset[str] = ALL
     """What the connection's token allows at all; the channel must allow it as well."""
+    turn: Turn | None = None
+    """The call's turn among those of other tokens; over standard input there is nobody else."""
 
-    def require(self, capability: str) -> None:
-        """Refuse what the token does not allow."""
-        if capability not in self.allowed:
-            raise NotAllowed(f"This token may not {capability}.", code="token_not_allowed", hint="Use another token.")
+    def set_aside(self) -> AbstractAsyncContextManager[None]:
+        """While a person is asked, others have the call's turn."""
+        return self.turn.aside() if self.turn else nullcontext()
 
     async def as_agent(self, work: Callable[[Handle], T]) -> T:
         """Do something with just what the channel may."""
@@ -47,4 +49,5 @@ class Binding:
             with self.lease() as keep:
                 return work(keep)
 
-        return await anyio.to_thread.run_sync(leased)
+        async with self.turn.held() if self.turn else nullcontext():
+            return await anyio.to_thread.run_sync(leased)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 MOST_IN_WINDOW, WINDOW_SECONDS = 20, 600.0
 MOST_AT_ONCE = 3
+"""Dialogs that a person has open; more are clicked away unread."""
 _MOST_PEOPLE, _MOST_DECLINED = 1_000, 500
 
 

@@ -10,13 +10,17 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.serve.mcp.visible import is_plain, one_paragraph, quoted, visible
+
+if TYPE_CHECKING:
+    from truekeep.act.question import AskedValue, ConfirmQuestion
 
 MOST_QUOTED = 1_000
 """How much of a dialogue a person can be expected to read."""
 _MOST_REASONS = 3
+"""A dialog is read if it is short."""
 _WARNING = "What stands between the marks is quoted: it does not speak for truekeep."
 _SAVE = "An agent wants to remember this as your own words. Accept only if you would say it yourself, word for word."
 _SAVE_NO = "If you decline, it is kept at most as the agent's unproven note, which nothing may act on."
@@ -68,12 +72,30 @@ def about_deletion(content: str) -> Question | Unaskable:
     return _unfit(shown) or Question(f"{_DELETE} {_DELETE_NO} {_WARNING} {quoted(shown)}")
 
 
-def about_action(name: str, arguments: Mapping[str, Any], reasons: Sequence[str]) -> Question | Unaskable:
-    """May this call be made, with just these arguments?"""
+def about_action(
+    name: str, arguments: Mapping[str, Any], reasons: Sequence[str], asked: ConfirmQuestion | None = None
+) -> Question | Unaskable:
+    """May this call be made, with just these arguments? ``asked`` tells where each came from and what would leave."""
     call = f"{name} {json.dumps(_on_one_line(arguments), ensure_ascii=False)}"
     # Reasons name the call's own arguments, so they are quoted as well.
     why = quoted(one_paragraph(" ".join(reasons[:_MOST_REASONS])))
-    return _unfit(call) or Question(f"{_ACT} {_ACT_NO} {_WARNING} Why you are asked: {why} The call: {quoted(call)}")
+    origins = _origins(asked) if asked is not None else ""
+    return _unfit(call) or Question(
+        f"{_ACT} {_ACT_NO} {_WARNING} Why you are asked: {why}{origins} The call: {quoted(call)}"
+    )
+
+
+def _origins(asked: ConfirmQuestion) -> str:
+    """Where doubtful values came from, in the words that the terminal and the console use."""
+    doubtful = [one for one in asked.values if one.is_doubtful][:_MOST_REASONS]
+    told = [f" {quoted(one_paragraph(one.path))} is {one.words}{_writers(one)}." for one in doubtful]
+    if asked.leaving:
+        told.append(f" Private values would leave: {quoted(one_paragraph(', '.join(asked.leaving[:_MOST_REASONS])))}.")
+    return "".join(told)
+
+
+def _writers(value: AskedValue) -> str:
+    return f" ({quoted(one_paragraph(', '.join(value.sources)))})" if value.sources else ""
 
 
 def _unfit(text: str, *, must_be_plain: bool = False) -> Unaskable | None:

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 import yaml
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -27,14 +28,17 @@ from mcp_types import (
 
 from truekeep import __version__
 from truekeep.errors import TruekeepError
+from truekeep.read.reader import sanitised_json
+from truekeep.serve.capabilities import Permit, permit
 from truekeep.serve.mcp import answers
-from truekeep.serve.mcp.asking import Asking, Call, Context, Result
+from truekeep.serve.mcp.asking import Asking, Context, PersonCall, Result
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.tools import TOOLS
+from truekeep.trust import fence
 
 SNAPSHOT_URI = "truekeep://snapshot"
-Binder = Callable[[Context], Awaitable[Binding]]
-"""Who is behind a request: fixed by how the server was started, or by the token it came with."""
+Binder = Callable[[Context, Permit], Awaitable[Binding]]
+"""Who is behind a request that takes this much: fixed by how the server was started, or by the token it came with."""
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +46,12 @@ _log = logging.getLogger(__name__)
 def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
     """The MCP server over whatever ``binder`` says a request is bound to."""
     words, described, questions = _words(), _described(), asking or Asking()
+
+    async def bound(context: Context, name: str) -> Binding:
+        needed = permit("mcp", name)
+        binding = await binder(context, needed)
+        needed.require(binding.allowed)
+        return binding
 
     async def list_tools(_: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=described)
@@ -51,7 +61,7 @@ def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="There is no such tool.")
         try:
-            call = Call(context, await binder(context), params)
+            call = PersonCall(context, await bound(context, params.name), params)
             if params.request_state is not None:
                 return await questions.resume(call)
             return await tool.run(call, questions)
@@ -70,15 +80,14 @@ def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
         if params.uri != SNAPSHOT_URI:
             raise MCPError(code=INVALID_PARAMS, message="There is no such resource.")
         try:
-            binding = await binder(context)
-            binding.require("read")
+            binding = await bound(context, SNAPSHOT_URI)
             frozen = await binding.as_agent(lambda handle: handle.snapshot())
         except TruekeepError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error), data=error.as_dict()) from None
         text = TextResourceContents(uri=SNAPSHOT_URI, mime_type="text/plain", text=frozen.text)
         return ReadResourceResult(contents=[text])
 
-    return Server(
+    server: Server[Any] = Server(
         "truekeep",
         version=__version__,
         title="truekeep",
@@ -89,6 +98,18 @@ def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
         on_read_resource=read_resource,
         get_tool_input_schema={tool.name: tool.input_schema for tool in described}.get,
     )
+    server.middleware.append(_unrepeated)
+    return server
+
+
+async def _unrepeated(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Have no error of the protocol repeat what was sent: the library puts an unknown method's name into it."""
+    try:
+        return await call_next(ctx)
+    except MCPError as error:
+        told = error.error
+        kept = sanitised_json(told.data) if isinstance(told.data, dict) else None
+        raise MCPError(code=told.code, message=fence.one_line(told.message), data=kept) from None
 
 
 @cache

@@ -7,17 +7,21 @@ import secrets
 import sys
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp.server.stdio import stdio_server
 
 from truekeep.errors import InvalidRequest
-from truekeep.keep import Keep
-from truekeep.origin import require
-from truekeep.serve.mcp.asking import Context
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.server import build_server
+from truekeep.trust.origin import require
 from truekeep.types import MEMBER, Standing
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
+    from truekeep.serve.capabilities import Permit
+    from truekeep.serve.mcp.asking import Context
 
 OWNER = "user"
 
@@ -46,7 +50,7 @@ def serve(keep: Keep, binding: Binding) -> None:
     """Serve until the client leaves. Only the protocol goes to standard output; the log goes to standard error."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="truekeep mcp: %(levelname)s %(message)s")
 
-    async def binder(_: Context) -> Binding:
+    async def binder(_: Context, __: Permit) -> Binding:
         return binding
 
     async def run() -> None:

@@ -5,6 +5,7 @@ from truekeep.serve.rest import (
     audit,
     channels,
     custody,
+    forgetting,
     health,
     incidents,
     long_term,
@@ -36,6 +37,7 @@ ROUTERS = (
     actions.router,
     review.router,
     audit.router,
+    forgetting.router,
     incidents.router,
     channels.router,
 )

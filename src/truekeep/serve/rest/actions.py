@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from truekeep.reading import sanitised_json
-from truekeep.serve.rest.models import Ack, Body, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.act.tickets import TicketRecord
+from truekeep.errors import InvalidRequest
+from truekeep.read.reader import sanitised_json
+from truekeep.serve.rest.models import Ack, Body, MaybeName, Moment, Name
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
-from truekeep.tickets import TicketRecord
 from truekeep.types import utc_text
 
-router = APIRouter(prefix="/v1", tags=["actions"], responses=refusals())
+router = resource("/v1", "actions")
 
 
 class Action(Body):
@@ -27,26 +27,26 @@ class Action(Body):
     run: Name | None = None
 
 
-class Traced(BaseModel):
+class TracedBody(BaseModel):
     """Where one argument came from."""
 
     path: str
-    memory: str | None
+    sources: list[str]
     model_config = {"extra": "allow"}
 
 
-class Answer(BaseModel):
+class ActionAnswerBody(BaseModel):
     """Whether it may."""
 
     decision: Literal["allow", "confirm", "deny"]
     code: str
     reasons: list[str]
     ticket: str | None
-    consequential: bool
-    arguments: list[Traced]
+    effects: bool
+    arguments: list[TracedBody]
 
 
-class Waiting(BaseModel):
+class WaitingBody(BaseModel):
     """A call that waits for the owner, as the owner is to see it."""
 
     id: str
@@ -59,24 +59,68 @@ class Waiting(BaseModel):
     at: str
     expires_at: str
     matched: list[str]
-    relied_on: list[str]
-    consequential: bool
+    effects: bool
+    origins: dict[str, str]
+    sources: dict[str, list[str]]
+    leaving: list[str]
+    was_clean: bool
 
 
 class WaitingList(BaseModel):
     """The calls that wait, oldest first."""
 
-    tickets: list[Waiting]
+    tickets: list[WaitingBody]
 
 
 class Redeemed(Body):
-    """The call that a ticket is used up for."""
+    """The call that a ticket is used up for, and the session it is made in, which an agent's token has to name."""
 
+    session: Name | None = None
     name: Name
     arguments: dict[str, Any] = Field(default_factory=dict)
 
 
-class Credit(Body):
+class WhyBody(BaseModel):
+    """The call, its reasons, where each value came from, and what tainted the session."""
+
+    ticket: str
+    session: str
+    action: str
+    decision: str
+    code: str
+    reasons: list[str]
+    values: list[dict[str, Any]]
+    session_was_clean: bool
+    session_is_tainted_by: str
+    model_config = {"extra": "allow"}
+
+
+class GrantBody(Body):
+    """A standing permission of the owner's."""
+
+    tool: Name
+    where: dict[str, str] = Field(min_length=1, max_length=50)
+    cap: dict[str, str] = Field(default_factory=dict, max_length=50)
+    until: Moment | None = None
+
+
+class GrantOut(BaseModel):
+    """A standing permission, as it was made."""
+
+    id: str
+    tool: str
+    where: dict[str, str]
+    cap: dict[str, str]
+    until: str | None
+
+
+class GrantList(BaseModel):
+    """Standing permissions, oldest first."""
+
+    grants: list[GrantOut]
+
+
+class CreditBody(Body):
     """How a run ended."""
 
     run: Name
@@ -91,12 +135,12 @@ class Credited(BaseModel):
     memories: list[str]
 
 
-@router.post("/check-action", response_model=Answer)
+@router.post("/check-action", response_model=ActionAnswerBody)
 def check_action(body: Action, call: Caller) -> Response:
     """May the agent make this call? Decided by where each value in it came from."""
 
     def do() -> Response:
-        with call.lease("read", session=body.session, noted=True) as lease:
+        with call.lease(session=body.session, noted=True) as lease:
             answer = lease.handle.check_action(body.name, body.arguments, run=body.run)
         return JSONResponse(answer.as_dict())
 
@@ -104,9 +148,9 @@ def check_action(body: Action, call: Caller) -> Response:
 
 
 @router.get("/tickets", response_model=WaitingList)
-def pending(call: Caller, session: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+def pending(call: Caller, session: MaybeName = None) -> Response:
     """The calls that wait for the owner; only a token that could confirm them sees them."""
-    with call.lease("write") as lease:
+    with call.lease() as lease:
         waiting = lease.keep.actions.pending(session, via=call.identity.channel)
     return JSONResponse({"tickets": [_waiting(record) for record in waiting]})
 
@@ -127,10 +171,52 @@ def _waiting(record: TicketRecord) -> dict[str, Any]:
         "at": utc_text(record.at),
         "expires_at": utc_text(record.expires_at),
         "matched": list(record.matched),
-        "relied_on": list(record.relied_on),
-        "consequential": record.is_consequential,
+        "effects": record.has_effects,
+        "origins": dict(record.origins),
+        "sources": {path: list(names) for path, names in record.sources.items()},
+        "leaving": list(record.leaving),
+        "was_clean": record.was_clean,
     }
     return {name: sanitised_json(value) for name, value in shown.items()}
+
+
+@router.get("/tickets/{ticket}", response_model=WhyBody)
+def why(ticket: str, call: Caller) -> Response:
+    """How an answer came about; only a token that could confirm the call sees it."""
+    with call.lease() as lease:
+        return JSONResponse(sanitised_json(lease.keep.actions.why(ticket, via=call.identity.channel)))
+
+
+@router.get("/grants", response_model=GrantList)
+def list_grants(call: Caller) -> Response:
+    """The owner's standing permissions, for a token that could make them."""
+    with call.lease() as lease:
+        return JSONResponse({"grants": [sanitised_json(one.as_dict()) for one in lease.keep.grants.list()]})
+
+
+@router.post("/grants", status_code=201, response_model=GrantOut)
+def add_grant(body: GrantBody, call: Caller) -> Response:
+    """Permit calls of a tool whose targets fit the patterns; only the owner's channel can."""
+
+    def do() -> Response:
+        given = body.model_dump()
+        with call.lease(noted=True) as lease:
+            made = lease.keep.grants.add(**given, by=call.identity.signs_as, via=call.identity.channel)
+        return JSONResponse(sanitised_json(made.as_dict()), 201)
+
+    return call.once(do)
+
+
+@router.delete("/grants/{grant}", response_model=Ack)
+def remove_grant(grant: str, call: Caller) -> Response:
+    """Take a standing permission back."""
+
+    def do() -> Response:
+        with call.lease(noted=True) as lease:
+            lease.keep.grants.remove(grant, by=call.identity.signs_as, via=call.identity.channel)
+        return JSONResponse({"status": "ok"})
+
+    return call.once(do, _acknowledged)
 
 
 @router.post("/tickets/{ticket}/redeem", response_model=Ack)
@@ -138,9 +224,11 @@ def redeem(ticket: str, body: Redeemed, call: Caller) -> Response:
     """Use a ticket up for just this call."""
 
     def do() -> Response:
-        with call.lease("read", noted=True) as lease:
-            call.require_channel(lease, "read")
-            lease.handle.redeem(ticket, body.name, body.arguments)
+        with call.lease(noted=True) as lease:
+            channel = lease.keep.channels.get(call.identity.channel)
+            if body.session is None and not channel.may("observe"):
+                raise InvalidRequest("Name the session that makes the call.", code="no_session")
+            lease.keep.actions.redeem(ticket, body.name, body.arguments, session=body.session)
         return JSONResponse({"status": "ok"})
 
     return call.once(do, _acknowledged)
@@ -151,7 +239,7 @@ def confirm(ticket: str, call: Caller) -> Response:
     """The owner confirms a call that waits; only the owner's channel can."""
 
     def do() -> Response:
-        with call.lease("write", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             lease.handle.confirm(ticket)
         return JSONResponse({"status": "ok"})
 
@@ -163,7 +251,7 @@ def decline(ticket: str, call: Caller) -> Response:
     """The owner turns a call down."""
 
     def do() -> Response:
-        with call.lease("write", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             lease.keep.actions.decline(ticket, via=call.identity.channel)
         return JSONResponse({"status": "ok"})
 
@@ -171,11 +259,11 @@ def decline(ticket: str, call: Caller) -> Response:
 
 
 @router.post("/credit", status_code=201, response_model=Credited)
-def credit(body: Credit, call: Caller) -> Response:
+def credit(body: CreditBody, call: Caller) -> Response:
     """Say how a run ended, over a channel that may credit."""
 
     def do() -> Response:
-        with call.lease("credit", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             done = lease.keep.credit(body.run, body.outcome, via=call.identity.channel)
         return JSONResponse(done, 201)
 

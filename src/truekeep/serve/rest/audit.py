@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
 from truekeep.errors import InvalidRequest
-from truekeep.reading import sanitised_json
-from truekeep.serve.rest.openapi import refusals
+from truekeep.read.reader import sanitised_json
+from truekeep.serve.rest.models import MaybeName, PageSize
 from truekeep.serve.rest.paging import cursor_of, next_link, place_of
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 from truekeep.types import utc_text
 
-router = APIRouter(prefix="/v1/audit", tags=["audit"], responses=refusals())
+router = resource("/v1/audit", "audit")
 
 
-class Event(BaseModel):
+class EventBody(BaseModel):
     """One entry of the log."""
 
     seq: int
@@ -31,11 +32,11 @@ class Event(BaseModel):
 class Events(BaseModel):
     """A page of them."""
 
-    events: list[Event]
+    events: list[EventBody]
     next_cursor: str | None = None
 
 
-class Verified(BaseModel):
+class VerifiedBody(BaseModel):
     """What a verification of the whole keep found."""
 
     ok: bool
@@ -50,15 +51,15 @@ class Verified(BaseModel):
 def events(
     request: Request,
     call: Caller,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: PageSize = 100,
+    cursor: MaybeName = None,
     after: Annotated[int, Query(ge=0, lt=1 << 60, description="The number of the last event that is known.")] = 0,
 ) -> Response:
     """Events in order, oldest first."""
     place = place_of(cursor) if cursor is not None else after
     if not isinstance(place, int) or not 0 <= place < 1 << 60:
         raise InvalidRequest("The cursor cannot be used.", code="invalid_cursor")
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         listed = lease.keep.audit.events(after=place, limit=limit)
     on = cursor_of(listed[-1].seq) if len(listed) == limit else None
     shown = [
@@ -74,10 +75,10 @@ def events(
     return JSONResponse({"events": shown, "next_cursor": on}, headers=next_link(request, on))
 
 
-@router.get("/verify", response_model=Verified)
+@router.get("/verify", response_model=VerifiedBody)
 def verify(call: Caller) -> Response:
     """Check every row and every event again, from the beginning."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         found = lease.keep.audit.verify()
     return JSONResponse(
         {

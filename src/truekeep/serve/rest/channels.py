@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from truekeep.serve.rest.models import Body, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Body, Name, Reason
 from truekeep.serve.rest.review import reviewer
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 
-router = APIRouter(prefix="/v1/channels", tags=["channels"], responses=refusals())
+router = resource("/v1/channels", "channels")
 
 
 class ChannelOut(BaseModel):
@@ -30,34 +29,34 @@ class ChannelList(BaseModel):
     channels: list[ChannelOut]
 
 
-class Enrol(Body):
+class EnrolBody(Body):
     """A system, or with ``member:NAME`` a person, that gets a channel of its own."""
 
     name: Name
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
     capabilities: list[Name] | None = Field(default=None, max_length=20)
 
 
 class Retire(Body):
     """Why a way in is closed."""
 
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 @router.get("", response_model=ChannelList)
 @router.get("/", include_in_schema=False)
 def list_channels(call: Caller) -> Response:
     """Every channel with its standing and what it may do."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         return JSONResponse({"channels": lease.keep.channels.list()})
 
 
 @router.post("", status_code=201, response_model=ChannelOut)
-def enrol(body: Enrol, call: Caller) -> Response:
+def enrol(body: EnrolBody, call: Caller) -> Response:
     """Let a system write over a channel of its own. What it says stands as enrolled."""
 
     def do() -> Response:
-        with call.lease("admin", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             made = lease.keep.channels.enrol(
                 body.name, by=reviewer(call), reason=body.reason, capabilities=body.capabilities
             )
@@ -72,7 +71,7 @@ def retire(name: str, body: Retire, call: Caller) -> Response:
     """Close a way in. What came over it stays as it is."""
 
     def do() -> Response:
-        with call.lease("admin", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             channel = lease.keep.channels.get(name)
             lease.keep.channels.retire(name, by=reviewer(call), reason=body.reason)
         shown = {"name": channel.name, "capabilities": sorted(channel.capabilities), "state": "retired"}

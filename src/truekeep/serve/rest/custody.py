@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
+from truekeep.config import PAGE_CAP
 from truekeep.serve.rest.incidents import ReportOut, reported
 from truekeep.serve.rest.long_term import own_id
-from truekeep.serve.rest.models import Body, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Body, Name, Reason
 from truekeep.serve.rest.review import reviewer
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 
-router = APIRouter(prefix="/v1", tags=["custody"], responses=refusals())
+router = resource("/v1", "custody")
 
 
-class Consolidate(Body):
+class ConsolidateBody(Body):
     """Merge what says the same. Without ``dry_run: false`` nothing is done."""
 
     dry_run: bool = True
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 class Erase(Body):
     """Memories, or everything that names a subject, to erase for good. Without ``dry_run: false`` nothing is done."""
 
-    ids: list[Name] = Field(default_factory=list, max_length=1_000)
+    ids: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
     subject: str | None = Field(default=None, max_length=500)
     dry_run: bool = True
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 class ReceiptOut(BaseModel):
@@ -49,6 +49,8 @@ class ReceiptOut(BaseModel):
     derived: list[str]
     event: int | None
     scrubbed: bool
+    files: list[str]
+    left: list[str]
     public_key: str
     signature: str
 
@@ -60,11 +62,11 @@ class Export(BaseModel):
 
 
 @router.post("/consolidate", response_model=ReportOut)
-def consolidate(body: Consolidate, call: Caller) -> Response:
+def consolidate(body: ConsolidateBody, call: Caller) -> Response:
     """Merge memories that say the same, with who acts checked each time; first a dry run. Undo takes it back."""
 
     def do() -> Response:
-        with call.lease("admin") as lease:
+        with call.lease() as lease:
             return reported(lease.keep.consolidate(dry_run=body.dry_run, by=reviewer(call), reason=body.reason))
 
     return call.once(do)
@@ -73,25 +75,18 @@ def consolidate(body: Consolidate, call: Caller) -> Response:
 @router.get("/export", response_model=Export)
 def export(call: Caller) -> Response:
     """All memories as signed lines, screened and sanitised like any other answer. Takes ``admin`` and ``read``."""
-    call.identity.require("read")
-    with call.lease("admin") as lease:
-        call.require_channel(lease, "read")
+    with call.lease() as lease:
         return JSONResponse({"lines": lease.keep.export()})
 
 
 @router.post("/erase", response_model=ReceiptOut)
 def erase(body: Erase, call: Caller) -> Response:
     """Erase for good; first a dry run. Takes ``admin`` and ``delete``, and a channel that may delete."""
-    call.identity.require("delete")
 
     def do() -> Response:
-        with call.lease("admin", noted=True) as lease:
-            call.require_channel(lease, "delete")
+        with call.lease(noted=True) as lease:
             ids = [own_id(lease, call, one) for one in body.ids]
             given: dict[str, Any] = {"subject": body.subject, "dry_run": body.dry_run, "reason": body.reason}
-            receipt = lease.keep.erase(ids, by=reviewer(call), **given)
-        if not body.dry_run:
-            call.service.replays.forget_all()  # answers that are kept for a repetition may hold what was erased
-        return JSONResponse(receipt.as_dict())
+            return JSONResponse(lease.keep.erase(ids, by=reviewer(call), **given).as_dict())
 
-    return call.once(do)
+    return call.once(do, is_receipt=True)

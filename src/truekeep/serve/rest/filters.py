@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import Field
 
-from truekeep.recall import Filters
+from truekeep.config import PAGE_CAP
+from truekeep.read.recall import Filters
 from truekeep.serve.rest.models import Body, Moment, Name, Word
 from truekeep.serve.rest.records import type_of
 from truekeep.types import Memory
@@ -21,9 +22,9 @@ class OneOf(Body):
     """A limit on one name."""
 
     eq: Name | None = None
-    in_: list[Name] | None = Field(default=None, max_length=1_000)
+    in_: list[Name] | None = Field(default=None, max_length=PAGE_CAP)
     not_eq: Name | None = None
-    not_in: list[Name] | None = Field(default=None, max_length=1_000)
+    not_in: list[Name] | None = Field(default=None, max_length=PAGE_CAP)
     ne: Name | None = None
 
     def admits(self, value: object) -> bool:
@@ -40,9 +41,9 @@ class OneOf(Body):
 class AnyOf(Body):
     """A limit on a set of words."""
 
-    any: list[Word] | None = Field(default=None, max_length=1_000)
-    all: list[Word] | None = Field(default=None, max_length=1_000)
-    none: list[Word] | None = Field(default=None, max_length=1_000)
+    any: list[Word] | None = Field(default=None, max_length=PAGE_CAP)
+    all: list[Word] | None = Field(default=None, max_length=PAGE_CAP)
+    none: list[Word] | None = Field(default=None, max_length=PAGE_CAP)
 
     def admits(self, words: tuple[str, ...]) -> bool:
         """Whether a set of words is within the limit."""
@@ -76,7 +77,7 @@ class When(Body):
         )
 
 
-class Limits(Body):
+class FilterLimits(Body):
     """Every filter of a search."""
 
     session_id: OneOf | None = None
@@ -109,13 +110,13 @@ class Limits(Body):
     @property
     def is_empty(self) -> bool:
         """Whether nothing is limited."""
-        return not any(getattr(self, name) is not None for name in Limits.model_fields)
+        return not any(getattr(self, name) is not None for name in FilterLimits.model_fields)
 
     def as_filters(self, accessed: Accessed) -> Filters:
         """The same limits for a recall, which asks them before it cuts its answer."""
         return Filters() if self.is_empty else Filters(where=lambda memory: self.admit(memory, accessed))
 
 
-def narrowed(limits: Limits, **names: Any) -> Limits:
+def narrowed(limits: FilterLimits, **names: Any) -> FilterLimits:
     """The same limits, and equality with every name that is given."""
     return limits.model_copy(update={name: OneOf(eq=value) for name, value in names.items() if value is not None})

@@ -6,19 +6,22 @@ import os
 import time
 from typing import Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from pydantic import BaseModel
 
 from truekeep import __version__
-from truekeep.errors import TruekeepError
+from truekeep.errors import NotAllowed, TruekeepError
 from truekeep.serve.metrics import MEDIA_TYPE
 from truekeep.serve.problem import problem
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.rest.review import reviewer
-from truekeep.serve.service import Caller, Service
+from truekeep.serve.rest.routes import resource
+from truekeep.serve.service import Caller, Service, ServiceCall
+from truekeep.sessions.channels import configured
+from truekeep.types import Channel
 
-router = APIRouter(tags=["health"])
+router = resource("", "health")
 
 
 class Health(BaseModel):
@@ -69,16 +72,25 @@ def identity(call: Caller) -> Response:
     told: dict[str, Any] = {"keep": known.keep_pattern, "channel": known.channel, "subject": known.subject}
     told |= {"capabilities": sorted(known.capabilities), "signs_as": reviewer(call), "channel_capabilities": None}
     if call.keep_name is not None or known.names_one_keep:
-        with call.open() as lease:
-            channel = lease.keep.channels.get(known.channel)
-            told |= {"keep": lease.keep.name, "channel_capabilities": sorted(channel.capabilities)}
+        name = known.keep(call.keep_name)
+        told |= {"keep": name, "channel_capabilities": sorted(_channel(call, name).capabilities)}
     return JSONResponse(told)
+
+
+def _channel(call: ServiceCall, keep: str) -> Channel:
+    """The token's channel; in a keep that nobody has written to yet, as the settings have it."""
+    if call.service.pool.exists(keep):
+        with call.lease() as lease:
+            return lease.keep.channels.get(call.identity.channel)
+    found = configured(call.service.pool.settings, call.identity.channel)
+    if found is None:
+        raise NotAllowed("This token's channel is not one of this keep's.", code="channel_unknown")
+    return found
 
 
 @router.get("/metrics", responses=refusals() | {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})
 async def metrics(call: Caller) -> Response:
     """What this worker did, in Prometheus' text format."""
-    call.identity.require("admin")
     return PlainTextResponse(call.service.metrics.text(), media_type=MEDIA_TYPE)
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from truekeep.incident import Incident, Report
-from truekeep.reading import sanitised_json
+from truekeep.incident.records import Incident
+from truekeep.incident.report import IncidentReport
+from truekeep.read.reader import sanitised_json
 from truekeep.serve.rest.long_term import own_id
-from truekeep.serve.rest.models import Body, Moment, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Body, Moment, Name, Reason
 from truekeep.serve.rest.review import reviewer
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 
-router = APIRouter(prefix="/v1", tags=["incidents"], responses=refusals())
+router = resource("/v1", "incidents")
 
 
 class ReportOut(BaseModel):
@@ -46,28 +46,28 @@ class Revoke(Body):
     prompt: Name | None = None
     since: Moment | None = None
     dry_run: bool = True
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 class Rewind(Body):
     """A moment, or an audit event's number, to go back to. Without ``dry_run: false`` nothing is done."""
 
-    to: Moment | int
+    to: Moment | Annotated[int, Field(ge=0, le=1 << 60)]
     dry_run: bool = True
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 class Undo(Body):
     """A revocation or a rewind to take back."""
 
     incident: Name
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 @router.get("/incidents", response_model=IncidentList)
 def incidents(call: Caller) -> Response:
     """Every revocation and rewind, oldest first."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         listed = lease.keep.incidents()
     return JSONResponse({"incidents": sanitised_json([_incident(one) for one in listed])})
 
@@ -75,21 +75,21 @@ def incidents(call: Caller) -> Response:
 @router.get("/incidents/{incident}", response_model=ReportOut)
 def account(incident: str, call: Caller) -> Response:
     """An incident told again: what it took out or put back, who had seen it and what was done."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         return reported(lease.keep.account(incident))
 
 
 @router.get("/trace/{memory_id}", response_model=ReportOut)
 def trace(memory_id: str, call: Caller) -> Response:
     """Where a memory came from, what came of it, who saw it, and what was decided about it."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         return reported(lease.keep.trace(own_id(lease, call, memory_id)))
 
 
 @router.get("/exposures/{memory_id}", response_model=ExposuresOut)
 def exposures(memory_id: str, call: Caller) -> Response:
     """Which sessions were shown a memory, and which actions it was matched in."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         found = lease.keep.exposures(own_id(lease, call, memory_id))
     return JSONResponse({"exposures": sanitised_json(found)})
 
@@ -97,7 +97,7 @@ def exposures(memory_id: str, call: Caller) -> Response:
 @router.get("/blame/{run}", response_model=ReportOut)
 def blame(run: str, call: Caller) -> Response:
     """From a run's actions back to the memories in them."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         return reported(lease.keep.blame(run))
 
 
@@ -106,7 +106,7 @@ def revoke(body: Revoke, call: Caller) -> Response:
     """Take back what came from a source; first a dry run, which only says what that does."""
 
     def do() -> Response:
-        with call.lease("admin", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             return reported(lease.keep.revoke(**body.model_dump(), by=reviewer(call)))
 
     return call.once(do)
@@ -117,7 +117,7 @@ def rewind(body: Rewind, call: Caller) -> Response:
     """Put the memories back to what they were; first a dry run."""
 
     def do() -> Response:
-        with call.lease("admin", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=reviewer(call), reason=body.reason)
         return reported(done)
 
@@ -129,14 +129,14 @@ def undo(body: Undo, call: Caller) -> Response:
     """Take a revocation or a rewind back."""
 
     def do() -> Response:
-        with call.lease("admin", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             done = lease.keep.undo(body.incident, by=reviewer(call), reason=body.reason)
         return JSONResponse(sanitised_json(_incident(done)) | {"incident": done.id})
 
     return call.once(do)
 
 
-def reported(report: Report) -> Response:
+def reported(report: IncidentReport) -> Response:
     """A report's data, and beside it what its page for people is made of."""
     page = {
         "title": report.title,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from truekeep.serve.pool import Lease
-from truekeep.serve.rest.filters import Limits
+from truekeep.serve.rest.filters import FilterLimits
 from truekeep.types import Memory, Origin, Standing, utc_moment
 
 
-def within(lease: Lease, limits: Limits) -> list[dict[str, Any]]:
+def within(lease: Lease, limits: FilterLimits) -> list[dict[str, Any]]:
     """Every memory that the filters admit, oldest first, as the listing shows it."""
     from truekeep.serve.rest.search import accesses  # noqa: PLC0415 - the two ask each other
 

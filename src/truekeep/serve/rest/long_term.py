@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from truekeep.errors import InvalidRequest
 from truekeep.serve.pool import Lease
 from truekeep.serve.problem import problem_of_verdict
 from truekeep.serve.replays import digest
-from truekeep.serve.rest.models import Ack, Edit, Listing, NewMemories, NewMemory, Record, Stored
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import (
+    Ack,
+    EditBody,
+    ListingBody,
+    MaybeName,
+    NewMemories,
+    NewMemory,
+    PageSize,
+    RecordBody,
+    Stored,
+)
 from truekeep.serve.rest.paging import cursor_of, next_link, place_of
 from truekeep.serve.rest.records import edited, entry_of, record_of, verdict_of
-from truekeep.serve.service import Call, Caller
+from truekeep.serve.rest.routes import resource
+from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import Decision, Verdict
 
-router = APIRouter(prefix="/v1/long-term-memory", tags=["long-term memory"], responses=refusals())
+router = resource("/v1/long-term-memory", "long-term memory")
+NotHere = Annotated[str | None, Query(max_length=200, description="Refused: reading within a session is a POST.")]
 
 
 @router.post("/", status_code=201, response_model=Stored, responses={202: {"model": Stored}})
@@ -28,8 +39,8 @@ def create(body: NewMemories, call: Caller) -> Response:
     return call.once(lambda: _create(body.memories, call))
 
 
-def _create(memories: list[NewMemory], call: Call) -> Response:
-    with call.lease("write") as lease:
+def _create(memories: list[NewMemory], call: ServiceCall) -> Response:
+    with call.lease() as lease:
         verdicts = remembered(lease, call, memories)
     if refused := rejected(verdicts):
         return problem_of_verdict(refused)
@@ -38,7 +49,7 @@ def _create(memories: list[NewMemory], call: Call) -> Response:
     return JSONResponse({"status": "quarantined" if held else "ok", "memories": listed}, 202 if held else 201)
 
 
-def remembered(lease: Lease, call: Call, memories: list[NewMemory]) -> list[Verdict]:
+def remembered(lease: Lease, call: ServiceCall, memories: list[NewMemory]) -> list[Verdict]:
     """Put a client's batch through the gate over the token's channel. A batch that was stored is not stored again."""
     entries = [entry_of(memory) for memory in memories]
     content = digest(*(repr(memory) for memory in memories))
@@ -55,47 +66,48 @@ def rejected(verdicts: list[Verdict]) -> Verdict | None:
     return next((verdict for verdict in refused if verdict.findings), refused[0]) if refused else None
 
 
-@router.get("/", response_model=Listing)
+@router.get("/", response_model=ListingBody)
 def list_memories(
     request: Request,
     call: Caller,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
-    session_id: Annotated[str | None, Query(max_length=200)] = None,
+    limit: PageSize = 100,
+    cursor: MaybeName = None,
+    session_id: NotHere = None,
 ) -> Response:
     """Memories in the order in which they were stored, a page at a time."""
+    refuse_session(session_id)
     after = place_of(cursor) if cursor is not None else None
     if after is not None and not isinstance(after, str):
         raise InvalidRequest("The cursor cannot be used.", code="invalid_cursor")
-    with call.lease("read", session=session_id) as lease:
+    with call.lease() as lease:
         page = lease.handle.get_memories(after=after, limit=limit)
     on = cursor_of(page[-1]["id"]) if len(page) == limit else None
     listed = [record_of(shown) for shown in page]
     return JSONResponse({"memories": listed, "next_cursor": on}, headers=next_link(request, on))
 
 
-@router.get("/{memory_id}", response_model=Record)
-def read(memory_id: str, call: Caller, session_id: Annotated[str | None, Query(max_length=200)] = None) -> Response:
+@router.get("/{memory_id}", response_model=RecordBody)
+def read(memory_id: str, call: Caller, session_id: NotHere = None) -> Response:
     """One memory, by its id or by the id its writer gave it."""
-    with call.lease("read", session=session_id) as lease:
+    refuse_session(session_id)
+    with call.lease() as lease:
         return JSONResponse(record_of(lease.handle.get_memory(own_id(lease, call, memory_id))))
 
 
-@router.patch("/{memory_id}", response_model=Record, responses={202: {"model": Record}})
-def change(memory_id: str, body: Edit, call: Caller) -> Response:
+@router.patch("/{memory_id}", response_model=RecordBody, responses={202: {"model": RecordBody}})
+def change(memory_id: str, body: EditBody, call: Caller) -> Response:
     """Give a memory new content. What is not accepted leaves it as it was: 202 waits for a person."""
     return call.once(lambda: _change(memory_id, body, call), lambda done: _changed(memory_id, call, done[0]))
 
 
-def _changed(memory_id: str, call: Call, verdict: Verdict) -> Response:
-    with call.lease("read") as lease:
+def _changed(memory_id: str, call: ServiceCall, verdict: Verdict) -> Response:
+    with call.lease() as lease:
         now = record_of(lease.handle.get_memory(own_id(lease, call, memory_id)))
     return JSONResponse({**verdict_of(verdict), **now}, 200 if verdict.accepted else 202)
 
 
-def _change(memory_id: str, body: Edit, call: Call) -> Response:
-    call.identity.require("read")
-    with call.lease("write", session=body.session_id) as lease:
+def _change(memory_id: str, body: EditBody, call: ServiceCall) -> Response:
+    with call.lease(session=body.session_id) as lease:
         own = own_id(lease, call, memory_id)
         shown = lease.handle.get_memory(own)
         if shown["blocked"] and body.text is None:
@@ -116,9 +128,8 @@ def delete(call: Caller, memory_ids: Annotated[list[str], Query(min_length=1, ma
     return call.once(lambda: _delete(memory_ids, call))
 
 
-def _delete(memory_ids: list[str], call: Call) -> Response:
-    with call.open() as lease:
-        require_deleting(call, lease)
+def _delete(memory_ids: list[str], call: ServiceCall) -> Response:
+    with call.lease() as lease:
         own = list(dict.fromkeys(own_id(lease, call, memory_id) for memory_id in memory_ids))
         for memory_id in own:
             lease.keep.get_memory(memory_id)  # one that is not there, and nothing is deleted
@@ -129,13 +140,17 @@ def _delete(memory_ids: list[str], call: Call) -> Response:
     return JSONResponse({"status": status, "memories": listed}, 202 if held else 200)
 
 
-def require_deleting(call: Call, lease: Lease) -> None:
-    """Who deletes needs that capability; a writer whose channel can only propose a deletion needs no more for that."""
-    channel = lease.keep.channels.get(call.identity.channel)
-    call.identity.require("delete" if channel.may("delete") or not call.identity.may("write") else "write")
+def refuse_session(named: str | None) -> None:
+    """What a session is shown is noted and may taint it, and a GET changes nothing."""
+    if named is not None:
+        raise InvalidRequest(
+            "A GET is not read within a session.",
+            code="session_in_get",
+            hint="Send POST /v1/memories/list, /v1/memories/recall or /v1/memories/ID/show with the session.",
+        )
 
 
-def own_id(lease: Lease, call: Call, named: str) -> str:
+def own_id(lease: Lease, call: ServiceCall, named: str) -> str:
     """The keep's own id of what a client calls by that name."""
     return call.service.aliases.memory_id(lease.keep, call.identity.channel, named)
 

@@ -4,59 +4,51 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from truekeep.config import BATCH_CAP, LISTING_CAP, NAME_CAP, PAGE_CAP, REASON_CAP
 from truekeep.serve.problem import problem_of_verdict
-from truekeep.serve.rest.long_term import own_id, rejected, require_deleting
-from truekeep.serve.rest.models import Hit, Moment, Name, Stored, VerdictOut
-from truekeep.serve.rest.openapi import refusals
-from truekeep.serve.service import Call, Caller
+from truekeep.serve.rest.long_term import NotHere, own_id, refuse_session, rejected
+from truekeep.serve.rest.models import BACKGROUND, HitBody, Moment, Name, Stored, Strict, VerdictOut
+from truekeep.serve.rest.routes import resource
+from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import Decision, Verdict
 
-router = APIRouter(prefix="/v1/memories", tags=["memories"], responses=refusals())
-
-Session = Annotated[str | None, Query(max_length=200)]
-_MOST = 100_000
+router = resource("/v1/memories", "memories")
 
 
-class Strict(BaseModel):
-    """A body in which a member that nobody knows is a mistake."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class Entry(Strict):
+class EntryBody(Strict):
     """A text with what may be passed beside it. None of it grants anything."""
 
     text: str
     principal: str | None = Field(default=None, description="Who is behind the channel: a URL, a domain or a name.")
     session: Name | None = None
     kind: Literal["semantic", "episodic"] = "semantic"
-    topics: list[str] = Field(default_factory=list, max_length=1_000)
-    entities: list[str] = Field(default_factory=list, max_length=1_000)
+    topics: list[str] = Field(default_factory=list, max_length=PAGE_CAP)
+    entities: list[str] = Field(default_factory=list, max_length=PAGE_CAP)
     metadata: dict[str, Any] | None = None
     as_of: Moment | None = Field(default=None, description="Since when it holds.")
     expires_at: Moment | None = None
     quote: str | None = Field(default=None, description="The words it was drawn from.")
-    parents: list[Name] = Field(default_factory=list, max_length=1_000)
+    parents: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
 
 
 class Entries(Strict):
     """A batch: all of it is stored or nothing, unless what is rejected is to be skipped."""
 
-    memories: list[Entry] = Field(min_length=1, max_length=10_000)
+    memories: list[EntryBody] = Field(min_length=1, max_length=BATCH_CAP)
     skip_rejected: bool = False
 
 
-class Version(Strict):
+class VersionBody(Strict):
     """Which version to make the newest word again; the last one, if it is left out."""
 
-    version: int | None = Field(default=None, ge=1)
+    version: int | None = Field(default=None, ge=1, le=1 << 40)
 
 
-class Shown(BaseModel):
+class ShownBody(BaseModel):
     """A memory as the library lists it."""
 
     id: str
@@ -72,22 +64,36 @@ class Shown(BaseModel):
 class Page(BaseModel):
     """Memories in the order in which they were stored."""
 
-    memories: list[Shown]
+    memories: list[ShownBody]
 
 
-class Limits(Strict):
+class WithinBody(Strict):
+    """The session that is shown something."""
+
+    session: Name
+
+
+class ListQuestionBody(WithinBody):
+    """Which page of the memories it is shown."""
+
+    after: Name | None = None
+    limit: int = Field(default=PAGE_CAP, ge=1, le=LISTING_CAP)
+    as_of: Moment | None = None
+
+
+class RecallLimitsBody(Strict):
     """What an answer is limited to; an empty list limits nothing. Filters are never relaxed."""
 
-    kinds: list[Name] = Field(default_factory=list, max_length=1_000)
-    topics: list[Name] = Field(default_factory=list, max_length=1_000)
-    entities: list[Name] = Field(default_factory=list, max_length=1_000)
-    channels: list[Name] = Field(default_factory=list, max_length=1_000)
+    kinds: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
+    topics: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
+    entities: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
+    channels: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
     since: Moment | None = None
     until: Moment | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
-class Question(Strict):
+class RecallQuestionBody(Strict):
     """A question to the memories."""
 
     query: str
@@ -96,22 +102,25 @@ class Question(Strict):
     min_score: float | None = None
     half_life_days: float | None = None
     as_of: Moment | None = Field(default=None, description="How things stood at another moment.")
-    filters: Limits | None = None
+    filters: RecallLimitsBody | None = None
     explain: bool = False
     session: Name | None = Field(default=None, description="The session that is shown the answer.")
+    background: bool | None = Field(default=None, description=BACKGROUND)
+    max_chars: int | None = Field(default=None, description="A budget for the texts of the answer.")
 
 
-class Recalled(Hit):
+class RecalledBody(HitBody):
     """A memory that answers, with everything the library says of it."""
 
     verified: bool
     explain: dict[str, float]
+    whole: str | None = Field(default=None, description="The whole passage, where the text is a part of it.")
 
 
-class Answer(BaseModel):
+class RecallAnswerBody(BaseModel):
     """What answers, best first, and how much was withheld for which reason."""
 
-    hits: list[Recalled]
+    hits: list[RecalledBody]
     withheld: dict[str, int]
     degraded: str
 
@@ -122,9 +131,9 @@ def remember(body: Entries, call: Caller) -> Response:
     return call.once(lambda: _remember(body, call))
 
 
-def _remember(body: Entries, call: Call) -> Response:
+def _remember(body: Entries, call: ServiceCall) -> Response:
     entries = [entry.model_dump(exclude_none=True) for entry in body.memories]
-    with call.lease("write") as lease:
+    with call.lease() as lease:
         name = call.request_name([], "")
         verdicts = lease.handle.remember_many(entries, skip_rejected=body.skip_rejected, request=name)
     for verdict in verdicts:
@@ -140,52 +149,68 @@ def _remember(body: Entries, call: Call) -> Response:
 @router.get("", response_model=Page)
 def list_memories(
     call: Caller,
-    after: Annotated[str | None, Query(max_length=200, description="The last memory of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=_MOST)] = 1_000,
-    session: Session = None,
+    after: Annotated[str | None, Query(max_length=NAME_CAP, description="The last memory of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=LISTING_CAP)] = PAGE_CAP,
     as_of: Annotated[Moment | None, Query(description="What held at another moment.")] = None,
+    session: NotHere = None,
 ) -> Response:
     """Memories in the order in which they were stored; blocked ones as placeholders."""
-    with call.lease("read", session=session) as lease:
+    refuse_session(session)
+    with call.lease() as lease:
         page = lease.handle.get_memories(after=after, limit=limit, as_of=as_of)
     return JSONResponse({"memories": page})
 
 
-@router.post("/recall", response_model=Answer)
-def recall(body: Question, call: Caller) -> Response:
+@router.post("/list", response_model=Page)
+def list_within(body: ListQuestionBody, call: Caller) -> Response:
+    """The same within a session: what a session is shown is noted, and hearsay taints it."""
+    with call.lease(session=body.session) as lease:
+        page = lease.handle.get_memories(after=body.after, limit=body.limit, as_of=body.as_of)
+    return JSONResponse({"memories": page})
+
+
+@router.post("/recall", response_model=RecallAnswerBody)
+def recall(body: RecallQuestionBody, call: Caller) -> Response:
     """The memories that answer a query, best first: just ``k`` of them, of which hearsay takes at most its share."""
     from truekeep.serve.rest.hits import answered  # noqa: PLC0415 - only this resource answers so
 
-    with call.lease("read", session=body.session) as lease:
+    with call.lease(session=body.session) as lease:
         return JSONResponse(answered(lease, body))
 
 
-@router.get("/{memory_id}", response_model=Shown)
-def read(memory_id: str, call: Caller, session: Session = None) -> Response:
+@router.get("/{memory_id}", response_model=ShownBody)
+def read(memory_id: str, call: Caller, session: NotHere = None) -> Response:
     """One memory, with how often it was shown."""
-    with call.lease("read", session=session) as lease:
+    refuse_session(session)
+    with call.lease() as lease:
+        return JSONResponse(lease.handle.get_memory(own_id(lease, call, memory_id)))
+
+
+@router.post("/{memory_id}/show", response_model=ShownBody)
+def show(memory_id: str, body: WithinBody, call: Caller) -> Response:
+    """The same within a session: what a session is shown is noted, and hearsay taints it."""
+    with call.lease(session=body.session) as lease:
         return JSONResponse(lease.handle.get_memory(own_id(lease, call, memory_id)))
 
 
 @router.put("/{memory_id}", response_model=VerdictOut, responses={202: {"model": VerdictOut}})
-def change(memory_id: str, body: Entry, call: Caller) -> Response:
+def change(memory_id: str, body: EntryBody, call: Caller) -> Response:
     """Give a memory new content as a whole; whatever is not accepted leaves the old entry as it was."""
 
     def do() -> Response:
         fields = body.model_dump(exclude_none=True, exclude={"session"})
-        with call.lease("write", session=body.session, noted=True) as lease:
+        with call.lease(session=body.session, noted=True) as lease:
             return _answer(lease.handle.update_memory(own_id(lease, call, memory_id), **fields))
 
     return call.once(do, _again)
 
 
 @router.delete("/{memory_id}", response_model=VerdictOut, responses={202: {"model": VerdictOut}})
-def delete(memory_id: str, call: Caller, reason: Annotated[str, Query(max_length=2_000)] = "") -> Response:
+def delete(memory_id: str, call: Caller, reason: Annotated[str, Query(max_length=REASON_CAP)] = "") -> Response:
     """Forget a memory. What an agent wants deleted waits for a person: 202."""
 
     def do() -> Response:
-        with call.open(noted=True) as lease:
-            require_deleting(call, lease)
+        with call.lease(noted=True) as lease:
             own = own_id(lease, call, memory_id)
             return _answer(lease.keep.delete_memory(own, via=call.identity.channel, reason=reason))
 
@@ -193,11 +218,11 @@ def delete(memory_id: str, call: Caller, reason: Annotated[str, Query(max_length
 
 
 @router.post("/{memory_id}/restore", response_model=VerdictOut, responses={202: {"model": VerdictOut}})
-def restore(memory_id: str, body: Version, call: Caller) -> Response:
+def restore(memory_id: str, body: VersionBody, call: Caller) -> Response:
     """Make a memory, or an earlier version of it, the newest word again. Only people do."""
 
     def do() -> Response:
-        with call.lease("delete", noted=True) as lease:
+        with call.lease(noted=True) as lease:
             return _answer(lease.keep.restore(memory_id, via=call.identity.channel, version=body.version))
 
     return call.once(do, _again)
@@ -206,7 +231,7 @@ def restore(memory_id: str, body: Version, call: Caller) -> Response:
 @router.get("/{memory_id}/history", response_model=Page)
 def history(memory_id: str, call: Caller) -> Response:
     """The versions of one memory, oldest first, also of one that was deleted: for an administrator."""
-    with call.lease("admin") as lease:
+    with call.lease() as lease:
         return JSONResponse({"memories": lease.keep.history(memory_id)})
 
 

@@ -6,27 +6,66 @@ filters and display; nothing is ever granted by them.
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from fastapi import Query
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from truekeep.config import NAME_CAP, PAGE_CAP, REASON_CAP
+from truekeep.trust.candidate import checked_moment
 
 MemoryType = Literal["episodic", "semantic", "message"]
-Word = Annotated[str, Field(max_length=200)]
-Name = Annotated[str, Field(max_length=200)]
+Word = Annotated[str, Field(max_length=NAME_CAP)]
+Name = Annotated[str, Field(max_length=NAME_CAP)]
+Reason = Annotated[str, Field(min_length=1, max_length=REASON_CAP)]
+BACKGROUND = "Whether what only informs is shown, too. By default outside a session only; inside one it taints."
+PageSize = Annotated[int, Query(ge=1, le=PAGE_CAP)]
+MaybeName = Annotated[str | None, Query(max_length=NAME_CAP)]
 
 
-def _aware(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_SPOKEN = {"true": True, "false": False}
 
 
-Moment = Annotated[datetime, AfterValidator(_aware)]
+def _moment(given: object) -> datetime | None:
+    """A moment as a text; a bare number is none, since nobody can see which moment it means."""
+    if not isinstance(given, str) or not _DATE.match(given) or len(given) > 40:
+        raise ValueError("not a moment")
+    moment = datetime.fromisoformat(given)
+    return checked_moment("the moment", moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _switch(given: object) -> object:
+    if isinstance(given, bool):
+        return given
+    if not isinstance(given, str) or given not in _SPOKEN:
+        raise ValueError("neither true nor false")
+    return _SPOKEN[given]
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment), Field(strict=False)]
+Switch = Annotated[bool, BeforeValidator(_switch)]
+"""Yes or no in an address: ``true`` or ``false``, and nothing that merely looks like one of them."""
+
+
+class Strict(BaseModel):
+    """A body in which a member that nobody knows is a mistake.
+
+    Nothing is taken for something else: ``0`` is not false, ``"5"`` is no number, ``true`` is not 1.
+    """
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
 
 class Body(BaseModel):
-    """A body of a client. Members that nobody knows are left alone, as its clients expect."""
+    """A body of a client. Members that nobody knows are left alone, as its clients expect.
 
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+    Of those that are known nothing is taken for something else: ``0`` is not false, ``"5"`` is no number.
+    """
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False, strict=True)
 
 
 class NewMemory(Body):
@@ -52,11 +91,11 @@ class NewMemory(Body):
 class NewMemories(Body):
     """A batch: all of it is stored, or nothing."""
 
-    memories: list[NewMemory] = Field(min_length=1, max_length=1_000)
+    memories: list[NewMemory] = Field(min_length=1, max_length=PAGE_CAP)
     deduplicate: bool = True
 
 
-class Edit(Body):
+class EditBody(Body):
     """What of a memory is to change; what is left out stays."""
 
     text: str | None = None
@@ -71,7 +110,7 @@ class Edit(Body):
     metadata: dict[str, Any] | None = None
 
 
-class Finding(BaseModel):
+class FindingBody(BaseModel):
     """What a screen saw. It never holds the matched text."""
 
     rule: str
@@ -94,7 +133,7 @@ class VerdictOut(BaseModel):
     id: str | None = None
     review_id: str | None = None
     client_id: str | None = None
-    findings: list[Finding] = []
+    findings: list[FindingBody] = []
 
 
 class Ack(BaseModel):
@@ -109,7 +148,7 @@ class Stored(Ack):
     memories: list[VerdictOut]
 
 
-class Record(BaseModel):
+class RecordBody(BaseModel):
     """One memory, with where it came from and whether it may act."""
 
     id: str
@@ -147,27 +186,31 @@ class Record(BaseModel):
     version: int
 
 
-class Hit(Record):
+class HitBody(RecordBody):
     """A memory that answers a query; ``dist`` is one less its score."""
 
     dist: float
     score: float
+    gist: str = Field(default="", description="The agent's reading of it.")
+    question: str = Field(default="", description="What it answers, where it says little without that.")
+    newer: str | None = Field(default=None, description="A later hit about the same thing that announces a change.")
+    window: tuple[int, int] | None = Field(default=None, description="Where in the passage the part is that answers.")
 
 
 class Hits(BaseModel):
     """What answers a query, and how much was withheld for which reason."""
 
-    memories: list[Hit]
+    memories: list[HitBody]
     total: int
     next_offset: int | None = None
     withheld: dict[str, int] = {}
     degraded: str = ""
 
 
-class Listing(BaseModel):
+class ListingBody(BaseModel):
     """A page of memories."""
 
-    memories: list[Record]
+    memories: list[RecordBody]
     next_cursor: str | None = None
 
 
@@ -182,5 +225,5 @@ class Problem(BaseModel):
     error: str
     code: str
     hint: str
-    findings: list[Finding]
+    findings: list[FindingBody]
     model_config = ConfigDict(extra="allow")

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from truekeep import fence
+from truekeep.config import QUERY_CAP
 from truekeep.extract.conversation import Message
-from truekeep.origin import AGENT
 from truekeep.serve.pool import Lease
-from truekeep.serve.rest.models import Body, Hit, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Body, HitBody, Name, Switch
 from truekeep.serve.rest.records import hit_of
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.rest.search import Search, recalled
 from truekeep.serve.rest.talk import owner_channels
 from truekeep.serve.service import Caller
+from truekeep.trust import fence
+from truekeep.trust.origin import AGENT
 from truekeep.types import Recalled
 
-router = APIRouter(tags=["memory prompt"], responses=refusals())
+router = resource("", "memory prompt")
 
 
 class SessionIn(Body):
@@ -40,7 +41,7 @@ class SessionIn(Body):
 class PromptIn(Body):
     """A query, perhaps in a session, perhaps with a search for memories."""
 
-    query: str = Field(max_length=10_000)
+    query: str = Field(max_length=QUERY_CAP)
     session: SessionIn | None = None
     long_term_search: Search | bool | None = None
 
@@ -63,16 +64,15 @@ class PromptOut(BaseModel):
     """The messages, and the memories behind them."""
 
     messages: list[PromptMessage]
-    long_term_memories: list[Hit]
+    long_term_memories: list[HitBody]
 
 
 @router.post("/v1/memory/prompt", response_model=PromptOut)
-def memory_prompt(body: PromptIn, call: Caller, optimize_query: Annotated[bool, Query()] = False) -> Response:
+def memory_prompt(body: PromptIn, call: Caller, optimize_query: Annotated[Switch, Query()] = False) -> Response:
     """What to put before a model: the session so far, what is remembered about the query, and the query."""
     del optimize_query
     session = body.session.session_id if body.session else None
-    with call.lease("read", session=session) as lease:
-        call.require_channel(lease, "read")
+    with call.lease(session=session) as lease:
         said = _said(lease, session) if session else []
         hits = _hits(lease, body)
     remembered = [_message("user", _fenced(hits))] if hits else []

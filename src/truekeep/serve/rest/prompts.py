@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from truekeep import fence
+from truekeep.config import OBSERVE_CAP, REASON_CAP
 from truekeep.extract.library import PromptVersion
-from truekeep.reading import sanitised_json
+from truekeep.read.reader import sanitised_json
 from truekeep.serve.pool import Lease
 from truekeep.serve.rest.models import Body, Name
-from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.rest.review import reviewer
-from truekeep.serve.service import Call, Caller
+from truekeep.serve.rest.routes import resource
+from truekeep.serve.service import Caller, ServiceCall
+from truekeep.trust import fence
 from truekeep.types import utc_text
 
-router = APIRouter(prefix="/v1/prompts", tags=["prompts"], responses=refusals())
-_CAPABILITY = "custom-prompts"
-_READERS = (_CAPABILITY, "review", "admin")
+router = resource("/v1/prompts", "prompts")
 
 
-class PromptIn(Body):
+class StoredPromptIn(Body):
     """A prompt to propose."""
 
     name: Name
-    text: str = Field(max_length=100_000)
+    text: str = Field(max_length=OBSERVE_CAP)
 
 
-class Decision(Body):
+class PromptDecisionBody(Body):
     """A version to approve or to take out of use; the newest, if none is named."""
 
-    version: int | None = Field(default=None, ge=1)
-    reason: str = Field(default="", max_length=2_000)
+    version: int | None = Field(default=None, ge=1, le=1 << 40)
+    reason: str = Field(default="", max_length=REASON_CAP)
 
 
-class PromptOut(BaseModel):
+class StoredPromptOut(BaseModel):
     """One version of a named prompt, and who decided what about it."""
 
     name: str
@@ -55,45 +53,42 @@ class PromptOut(BaseModel):
 class Library(BaseModel):
     """Every version of every prompt."""
 
-    prompts: list[PromptOut]
+    prompts: list[StoredPromptOut]
 
 
 @router.get("", response_model=Library)
 def list_prompts(call: Caller) -> Response:
     """Every version of every prompt, for who proposes, reviews or administers them."""
-    with call.open() as lease:
-        _require_reader(call)
+    with call.lease() as lease:
         return JSONResponse({"prompts": [_shown(one) for one in lease.keep.prompts.all()]})
 
 
-@router.post("", status_code=201, response_model=PromptOut)
-def propose(body: PromptIn, call: Caller) -> Response:
+@router.post("", status_code=201, response_model=StoredPromptOut)
+def propose(body: StoredPromptIn, call: Caller) -> Response:
     """Propose a prompt; a bad one is refused now. Somebody else has to approve it."""
 
     def do() -> Response:
-        with call.lease(_CAPABILITY, noted=True) as lease:
-            call.require_channel(lease, _CAPABILITY)
+        with call.lease(noted=True) as lease:
             return JSONResponse(_shown(lease.keep.prompts.add(body.name, body.text, by=reviewer(call))), 201)
 
     return call.once(do)
 
 
-@router.get("/{name}", response_model=PromptOut)
+@router.get("/{name}", response_model=StoredPromptOut)
 def usable(name: str, call: Caller) -> Response:
     """The newest approved version of a prompt, validated with today's patterns."""
-    with call.open() as lease:
-        _require_reader(call)
+    with call.lease() as lease:
         return JSONResponse(_shown(lease.keep.prompts.usable(name)))
 
 
-@router.post("/{name}/approve", response_model=PromptOut)
-def approve(name: str, body: Decision, call: Caller) -> Response:
+@router.post("/{name}/approve", response_model=StoredPromptOut)
+def approve(name: str, body: PromptDecisionBody, call: Caller) -> Response:
     """Let a proposed version be used."""
     return call.once(lambda: _decided(call, lambda lease, by: _approved(lease, name, body, by)))
 
 
-@router.post("/{name}/disable", response_model=PromptOut)
-def disable(name: str, body: Decision, call: Caller) -> Response:
+@router.post("/{name}/disable", response_model=StoredPromptOut)
+def disable(name: str, body: PromptDecisionBody, call: Caller) -> Response:
     """Take a text out of use, under whatever name and version."""
 
     def do(lease: Lease, by: str) -> PromptVersion:
@@ -102,19 +97,13 @@ def disable(name: str, body: Decision, call: Caller) -> Response:
     return call.once(lambda: _decided(call, do))
 
 
-def _approved(lease: Lease, name: str, body: Decision, by: str) -> PromptVersion:
+def _approved(lease: Lease, name: str, body: PromptDecisionBody, by: str) -> PromptVersion:
     return lease.keep.prompts.approve(name, body.version, by=by, reason=body.reason)
 
 
-def _decided(call: Call, decide: Any) -> Response:
-    with call.lease("review") as lease:
-        call.require_channel(lease, "review")
+def _decided(call: ServiceCall, decide: Any) -> Response:
+    with call.lease() as lease:
         return JSONResponse(_shown(decide(lease, reviewer(call))))
-
-
-def _require_reader(call: Call) -> None:
-    if not any(call.identity.may(capability) for capability in _READERS):
-        call.identity.require(_CAPABILITY)
 
 
 def _shown(version: PromptVersion) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from truekeep.reading import sanitised_json
-from truekeep.serve.rest.models import Edit, NewMemory
+from truekeep.read.reader import sanitised_json
+from truekeep.serve.rest.models import EditBody, NewMemory
 from truekeep.types import Memory, Recalled, Verdict, utc_text
 
 _KINDS = {"semantic": "semantic", "episodic": "episodic", "message": "episodic"}
@@ -66,7 +66,14 @@ _OWN = (
 def hit_of(hit: Recalled) -> dict[str, Any]:
     """One hit of a recall as a record, with its distance."""
     shown = _shown(hit, hit.memory)
-    return record_of(shown) | {"dist": round(max(0.0, 1.0 - hit.score), 6), "score": hit.score}
+    return record_of(shown) | {
+        "dist": round(max(0.0, 1.0 - hit.score), 6),
+        "score": hit.score,
+        "gist": hit.gist,
+        "question": hit.question,
+        "newer": hit.newer,
+        "window": list(hit.window) if hit.window is not None else None,
+    }
 
 
 def _shown(hit: Recalled, memory: Memory) -> dict[str, Any]:
@@ -121,7 +128,7 @@ def _metadata(given: Mapping[str, Any], memory: NewMemory) -> dict[str, Any]:
     return {**given, **{name: value for name, value in names.items() if value}, **kind}
 
 
-def edited(shown: Mapping[str, Any], edit: Edit) -> tuple[str, dict[str, Any]]:
+def edited(shown: Mapping[str, Any], edit: EditBody) -> tuple[str, dict[str, Any]]:
     """The text and the fields of a memory after an edit; what the edit leaves out stays."""
     changed = {"user_id": edit.user_id, "namespace": edit.namespace}
     metadata = dict(shown["metadata"] if edit.metadata is None else edit.metadata)

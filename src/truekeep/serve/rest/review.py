@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from truekeep.config import NAME_CAP, OBSERVE_CAP
 from truekeep.errors import InvalidRequest
-from truekeep.review import etag_of, item_as_dict
+from truekeep.review.decisions import etag_of, item_as_dict
 from truekeep.serve.pool import Lease
-from truekeep.serve.rest.models import Body, Finding, Moment, VerdictOut
+from truekeep.serve.rest.models import Body, FindingBody, MaybeName, Moment, PageSize, Reason, VerdictOut
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.rest.paging import cursor_of, next_link, place_of
-from truekeep.serve.service import Call, Caller
+from truekeep.serve.rest.routes import resource
+from truekeep.serve.service import Caller, ServiceCall
 
-router = APIRouter(prefix="/v1/review", tags=["review"], responses=refusals())
+router = resource("/v1/review", "review")
 State = Literal["open", "approved", "rejected", "expired", "lifted"]
 
 
-class Item(BaseModel):
+class ItemBody(BaseModel):
     """Something that waits for a person, or waited."""
 
     id: str
@@ -29,7 +31,7 @@ class Item(BaseModel):
     content: str
     code: str
     reason: str
-    findings: list[Finding]
+    findings: list[FindingBody]
     etag: str
     model_config = ConfigDict(extra="allow")
 
@@ -37,24 +39,24 @@ class Item(BaseModel):
 class Items(BaseModel):
     """A page of them."""
 
-    items: list[Item]
+    items: list[ItemBody]
     next_cursor: str | None = None
 
 
-class Approve(Body):
+class ApproveBody(Body):
     """Let it in, perhaps within limits."""
 
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
     until: Moment | None = None
     inform_only: bool = False
-    purpose: str | None = Field(default=None, max_length=200)
+    purpose: str | None = Field(default=None, max_length=NAME_CAP)
 
 
 class Lift(Body):
     """A text that was rejected or forgotten, and may be said again."""
 
-    text: str = Field(min_length=1, max_length=100_000)
-    reason: str = Field(min_length=1, max_length=2_000)
+    text: str = Field(min_length=1, max_length=OBSERVE_CAP)
+    reason: Reason
 
 
 class Lifted(BaseModel):
@@ -63,10 +65,10 @@ class Lifted(BaseModel):
     lifted: bool
 
 
-class Reject(Body):
+class RejectBody(Body):
     """Turn it down for good."""
 
-    reason: str = Field(min_length=1, max_length=2_000)
+    reason: Reason
 
 
 @router.get("", response_model=Items)
@@ -75,13 +77,12 @@ def list_items(
     request: Request,
     call: Caller,
     state: Annotated[State | Literal["all"], Query()] = "open",
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: PageSize = 100,
+    cursor: MaybeName = None,
 ) -> Response:
     """Items in a state, oldest first."""
     after = place_of(cursor) if cursor is not None else None
-    with call.lease("review") as lease:
-        call.require_channel(lease, "review")
+    with call.lease() as lease:
         listed = lease.keep.review.list(None if state == "all" else state)
     ids = [item.id for item in listed]
     start = ids.index(after) + 1 if isinstance(after, str) and after in ids else 0
@@ -91,17 +92,18 @@ def list_items(
     return JSONResponse({"items": items, "next_cursor": on}, headers=next_link(request, on))
 
 
-@router.get("/{item_id}", response_model=Item)
+@router.get("/{item_id}", response_model=ItemBody)
 def read(item_id: str, call: Caller) -> Response:
     """One item, with the tag that a decision on it must name."""
-    with call.lease("review") as lease:
-        call.require_channel(lease, "review")
+    with call.lease() as lease:
         shown = _tagged(item_as_dict(lease.keep.review.show(item_id)))
     return JSONResponse(shown, headers={"ETag": f'"{shown["etag"]}"'})
 
 
 @router.post("/{item_id}/approve", response_model=VerdictOut, responses=refusals(412, 428))
-def approve(item_id: str, body: Approve, call: Caller, if_match: Annotated[str | None, Header()] = None) -> Response:
+def approve(
+    item_id: str, body: ApproveBody, call: Caller, if_match: Annotated[str | None, Header()] = None
+) -> Response:
     """Let an item in. ``If-Match`` names the version that was looked at."""
 
     def do() -> Response:
@@ -120,7 +122,7 @@ def approve(item_id: str, body: Approve, call: Caller, if_match: Annotated[str |
 
 
 @router.post("/{item_id}/reject", response_model=VerdictOut, responses=refusals(412, 428))
-def reject(item_id: str, body: Reject, call: Caller, if_match: Annotated[str | None, Header()] = None) -> Response:
+def reject(item_id: str, body: RejectBody, call: Caller, if_match: Annotated[str | None, Header()] = None) -> Response:
     """Turn an item down; planting its claim again is refused from here on."""
 
     def do() -> Response:
@@ -141,8 +143,7 @@ def lift(body: Lift, call: Caller) -> Response:
     """Lift the tombstone over a text, and put back what fell with it."""
 
     def do() -> Response:
-        with call.lease("review", noted=True) as lease:
-            call.require_channel(lease, "review")
+        with call.lease(noted=True) as lease:
             lifted = lease.keep.review.lift(body.text, by=reviewer(call), reason=body.reason)
         return JSONResponse({"lifted": lifted})
 
@@ -152,14 +153,13 @@ def lift(body: Lift, call: Caller) -> Response:
 class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
     """The keep, for a decision on the version that was looked at."""
 
-    def __init__(self, call: Call, item_id: str, tag: str | None) -> None:
+    def __init__(self, call: ServiceCall, item_id: str, tag: str | None) -> None:
         self._call, self._item_id, self._tag = call, item_id, tag
-        self._lease = call.lease("review", noted=True)
+        self._lease = call.lease(noted=True)
 
     def __enter__(self) -> Lease:
         lease = self._lease.__enter__()
         try:
-            self._call.require_channel(lease, "review")
             now = _tagged(item_as_dict(lease.keep.review.show(self._item_id)))["etag"]
             if self._tag is None:
                 raise InvalidRequest("A decision names what was looked at: send If-Match.", code="etag_missing")
@@ -174,7 +174,7 @@ class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
         return self._lease.__exit__(*error)
 
 
-def reviewer(call: Call) -> str:
+def reviewer(call: ServiceCall) -> str:
     """Who decides: the token's holder, never a name in the body."""
     return call.identity.signs_as
 

@@ -4,37 +4,36 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
-from truekeep.policy import blocked_sentence
 from truekeep.scan import threats
-from truekeep.serve.rest.models import Body, Finding
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Body, FindingBody
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
+from truekeep.trust.policy import blocked_sentence
 
-router = APIRouter(tags=["scan"], responses=refusals())
+router = resource("", "scan")
 
 
-class Scan(Body):
+class ScanBody(Body):
     """A text to look at."""
 
     text: str
     scope: Literal["strict", "relaxed"] = "strict"
 
 
-class Scanned(BaseModel):
+class ScannedBody(BaseModel):
     """What was found."""
 
     clean: bool
     threats: list[str]
     message: str
-    findings: list[Finding]
+    findings: list[FindingBody]
 
 
-@router.post("/v1/scan", response_model=Scanned)
-def scan(body: Scan, call: Caller) -> Response:
+@router.post("/v1/scan", response_model=ScannedBody)
+def scan(body: ScanBody, call: Caller) -> Response:
     """The threats in a text, worst first. Nothing is kept."""
     del call  # whoever has a token may ask
     found = threats(body.text, body.scope)

@@ -5,32 +5,27 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from truekeep import fence
+from truekeep.config import PAGE_CAP
 from truekeep.errors import UnknownId
 from truekeep.extract.conversation import Message
 from truekeep.extract.working import WorkingMemory
-from truekeep.reading import sanitised_json
-from truekeep.serve.rest.models import Ack, Moment, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.read.reader import sanitised_json
+from truekeep.serve.rest.models import Ack, Moment, Name, PageSize, Strict
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.rest.talk import OWN
 from truekeep.serve.service import Caller
+from truekeep.trust import fence
 from truekeep.types import utc_text
 
-router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=refusals())
+router = resource("/v1/sessions", "sessions")
 _LONGEST_SECONDS = 3_650 * 86_400.0
 
 
-class Strict(BaseModel):
-    """A body in which a member that nobody knows is a mistake."""
-
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
-
-
-class Change(Strict):
+class ChangeBody(Strict):
     """What to set; the rest stays as it is."""
 
     data: dict[str, Any] | None = None
@@ -54,10 +49,10 @@ class Said(Strict):
 class Messages(Strict):
     """Messages in order. One that is there already by id, channel and text is not added again."""
 
-    messages: list[Said] = Field(min_length=1, max_length=1_000)
+    messages: list[Said] = Field(min_length=1, max_length=PAGE_CAP)
 
 
-class MessageOut(BaseModel):
+class SessionMessageOut(BaseModel):
     """A message as it is shown."""
 
     id: str
@@ -76,7 +71,7 @@ class SessionOut(BaseModel):
     session: str
     created_at: str
     updated_at: str
-    messages: list[MessageOut]
+    messages: list[SessionMessageOut]
     data: dict[str, Any]
     context: str
     via: str
@@ -88,28 +83,27 @@ class SessionOut(BaseModel):
 class WindowOut(BaseModel):
     """What of a session fits its token budget, and a summary of the rest."""
 
-    messages: list[MessageOut]
+    messages: list[SessionMessageOut]
     summary: str
     summarised: list[str]
     channels: list[str]
 
 
-class Sessions(BaseModel):
+class SessionsBody(BaseModel):
     """A page of sessions' names."""
 
     sessions: list[str]
     total: int
 
 
-@router.get("", response_model=Sessions)
+@router.get("", response_model=SessionsBody)
 def list_sessions(
     call: Caller,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    limit: PageSize = 100,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
     """The sessions that were put or appended to, in the order in which they began."""
-    with call.lease("read") as lease:
-        call.require_channel(lease, "read")
+    with call.lease() as lease:
         names = lease.keep.working.list()
     return JSONResponse({"sessions": names[offset : offset + limit], "total": len(names)})
 
@@ -117,8 +111,7 @@ def list_sessions(
 @router.get("/{session_id}/memory", response_model=SessionOut)
 def read(session_id: str, call: Caller) -> Response:
     """A session with its messages, data and context."""
-    with call.lease("read", session=session_id) as lease:
-        call.require_channel(lease, "read")
+    with call.lease() as lease:
         found = lease.keep.working.get(session_id)
     if found is None:
         raise UnknownId("No such session in this keep.", code="unknown_session")
@@ -126,15 +119,17 @@ def read(session_id: str, call: Caller) -> Response:
 
 
 @router.put("/{session_id}/memory", response_model=SessionOut)
-def change(session_id: str, body: Change, call: Caller) -> Response:
+def change(session_id: str, body: ChangeBody, call: Caller) -> Response:
     """Set data, context, life span or budget; data and context are screened like anything that is written."""
 
     def do() -> Response:
         given = body.model_dump(exclude={"ttl_seconds"})
         ttl = timedelta(seconds=body.ttl_seconds) if body.ttl_seconds is not None else None
-        with call.lease("write", session=session_id) as lease:
-            if body.data is not None and (known := lease.keep.working.get(session_id)) and OWN in known.data:
-                given["data"] = {**body.data, OWN: known.data[OWN]}  # what other clients go by is not theirs to change
+        with call.lease(session=session_id) as lease:
+            if body.data is not None:  # what other clients go by is not theirs to change
+                known = lease.keep.working.get(session_id)
+                noted = {OWN: known.data[OWN]} if known is not None and OWN in known.data else {}
+                given["data"] = {name: value for name, value in body.data.items() if name != OWN} | noted
             after = lease.keep.working.put(session_id, via=call.identity.channel, ttl=ttl, **given)
             return _answer(after, may_read=call.may(lease, "read"))
 
@@ -147,7 +142,7 @@ def append(session_id: str, body: Messages, call: Caller) -> Response:
 
     def do() -> Response:
         now, channel = datetime.now(UTC), call.identity.channel
-        with call.lease("write", session=session_id) as lease:
+        with call.lease(session=session_id) as lease:
             ids = [one.id or call.new_id("message", at) for at, one in enumerate(body.messages)]
             messages = [_message(one, own, channel, now) for own, one in zip(ids, body.messages, strict=True)]
             after = lease.keep.working.append(session_id, *messages)
@@ -159,8 +154,7 @@ def append(session_id: str, body: Messages, call: Caller) -> Response:
 @router.get("/{session_id}/window", response_model=WindowOut)
 def window(session_id: str, call: Caller) -> Response:
     """What of the session fits its token budget; the overflow is summed up by the owner's own words."""
-    with call.lease("read", session=session_id) as lease:
-        call.require_channel(lease, "read")
+    with call.lease() as lease:
         seen = lease.keep.working.window(session_id)
     return JSONResponse(
         {
@@ -177,8 +171,7 @@ def let_go(session_id: str, call: Caller) -> Response:
     """Let a session go, with everything that was said and read in it. Only who may delete does."""
 
     def do() -> Response:
-        with call.lease("delete") as lease:
-            call.require_channel(lease, "delete")
+        with call.lease(session=session_id) as lease:
             gone = lease.keep.working.delete(session_id)
         return JSONResponse({"status": "ok" if gone else "nothing there"})
 

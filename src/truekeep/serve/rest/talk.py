@@ -8,21 +8,23 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from truekeep import fence
+from truekeep.config import PAGE_CAP
 from truekeep.errors import InvalidRequest
 from truekeep.extract.conversation import Message
 from truekeep.extract.working import WorkingMemory
-from truekeep.origin import AGENT, session_name
-from truekeep.reading import sanitised_json
+from truekeep.read.reader import sanitised_json
 from truekeep.serve.pool import Lease
 from truekeep.serve.rest.long_term import remembered
-from truekeep.serve.rest.models import Body, Moment, Name, NewMemory, Record, VerdictOut
+from truekeep.serve.rest.models import Body, Moment, Name, NewMemory, RecordBody, VerdictOut
 from truekeep.serve.rest.records import record_of
-from truekeep.serve.service import Call
+from truekeep.serve.service import ServiceCall
+from truekeep.trust import fence
+from truekeep.trust.origin import AGENT, session_name
 from truekeep.types import Decision, Standing, Verdict, utc_text
 
 OWN = "truekeep"
 _MOST_MEMORIES = 500
+"""What a client of the other protocol sends along with a session; the newest are kept."""
 
 
 class MessageIn(Body):
@@ -34,7 +36,7 @@ class MessageIn(Body):
     created_at: Moment | None = None
 
 
-class Strategy(Body):
+class StrategyBody(Body):
     """How the session is to be distilled into memories."""
 
     strategy: str = Field(default="discrete", max_length=50)
@@ -45,14 +47,14 @@ class WorkingIn(Body):
     """What is put into a session."""
 
     session_id: Name | None = None
-    messages: list[MessageIn] = Field(default_factory=list, max_length=1_000)
+    messages: list[MessageIn] = Field(default_factory=list, max_length=PAGE_CAP)
     memories: list[NewMemory] = Field(default_factory=list, max_length=_MOST_MEMORIES)
     data: dict[str, Any] | None = None
     context: str | None = None
     user_id: Name | None = None
     namespace: Name | None = None
     ttl_seconds: int | None = Field(default=None, ge=1, le=315_360_000)
-    long_term_memory_strategy: Strategy | None = None
+    long_term_memory_strategy: StrategyBody | None = None
 
 
 class MessageOut(BaseModel):
@@ -73,7 +75,7 @@ class WorkingOut(BaseModel):
 
     session_id: str
     messages: list[MessageOut]
-    memories: list[Record]
+    memories: list[RecordBody]
     data: dict[str, Any]
     context: str | None
     user_id: str | None
@@ -177,23 +179,26 @@ def _memories(lease: Lease, known: Attributes) -> list[dict[str, Any]]:
     return listed
 
 
-def take_in(lease: Lease, call: Call, session_id: str, body: WorkingIn, budget: int | None) -> list[Verdict]:
+def take_in(lease: Lease, call: ServiceCall, session_id: str, body: WorkingIn, budget: int | None) -> list[Verdict]:
     """Put what a client sent into a session; a memory that is rejected keeps everything else out as well."""
     session_name(session_id)
     before = lease.keep.working.get(session_id)
     known = attributes(before)
-    fresh = [one for one in _identified(body.memories, call) if one.id not in dict(known.memories)]
+    mine = {client for client, own in known.memories if _channel_of(lease, own) == call.identity.channel}
+    fresh = [one for one in _identified(body.memories, call) if one.id not in mine]
     messages = _messages(lease, call, body, before)
     verdicts = remembered(lease, call, [_in_session(one) for one in fresh]) if fresh else []
     if any(verdict.decision is Decision.REJECT for verdict in verdicts):
         return verdicts
     stored = [(str(one.id), verdict.memory_id) for one, verdict in zip(fresh, verdicts, strict=True)]
     added = tuple((client, own) for client, own in stored if own is not None)
-    after = Attributes(
-        body.user_id or known.user_id,
-        body.namespace or known.namespace,
-        (*known.memories, *added)[-_MOST_MEMORIES:],
-    )
+    channel = lease.keep.channels.get(call.identity.channel)
+    if channel.standing is Standing.OWNER or channel.may("delete"):
+        named = (body.user_id or known.user_id, body.namespace or known.namespace)
+        after = Attributes(*named, (*known.memories, *added)[-_MOST_MEMORIES:])
+    else:  # who may only add renames nothing, and pushes nothing out
+        named = (known.user_id or body.user_id, known.namespace or body.namespace)
+        after = Attributes(*named, (*known.memories, *added)[:_MOST_MEMORIES])
     data = body.data if body.data is not None else dict(before.data) if before is not None else {}
     changes = {name: value for name, value in data.items() if name != OWN} | {OWN: after.as_data()}
     lease.keep.working.put(
@@ -210,7 +215,14 @@ def take_in(lease: Lease, call: Call, session_id: str, body: WorkingIn, budget: 
     return verdicts
 
 
-def _identified(memories: list[NewMemory], call: Call) -> list[NewMemory]:
+def _channel_of(lease: Lease, memory_id: str) -> str:
+    try:
+        return str(lease.keep.get_memory(memory_id)["origin"]["channel"])
+    except LookupError:
+        return ""
+
+
+def _identified(memories: list[NewMemory], call: ServiceCall) -> list[NewMemory]:
     return [
         one if one.id else one.model_copy(update={"id": call.new_id("memory", at)}) for at, one in enumerate(memories)
     ]
@@ -220,7 +232,7 @@ def _in_session(memory: NewMemory) -> NewMemory:
     return memory.model_copy(update={"session_id": None})  # the handle is bound to it already
 
 
-def _messages(lease: Lease, call: Call, body: WorkingIn, before: WorkingMemory | None) -> list[Message]:
+def _messages(lease: Lease, call: ServiceCall, body: WorkingIn, before: WorkingMemory | None) -> list[Message]:
     """The messages that are new, each over the channel it may claim."""
     held = {(one.alias or one.id, text) for one in (before.messages if before else ()) for text in _forms(one)}
     now = datetime.now(UTC)
@@ -242,7 +254,7 @@ def _forms(message: Message) -> tuple[str, str]:
     return message.text, fence.sanitised(message.text)
 
 
-def channel_of(lease: Lease, call: Call, role: str) -> str:
+def channel_of(lease: Lease, call: ServiceCall, role: str) -> str:
     """Over which channel a message came: the token's. A role can only take the owner's standing away from it."""
     channel = lease.keep.channels.get(call.identity.channel)
     if channel.standing is not Standing.OWNER or role.casefold() == "user":
@@ -250,7 +262,7 @@ def channel_of(lease: Lease, call: Call, role: str) -> str:
     return AGENT if role.casefold() == "assistant" else "tool"
 
 
-def _queue(lease: Lease, call: Call, session_id: str, wish: Strategy | None) -> None:
+def _queue(lease: Lease, call: ServiceCall, session_id: str, wish: StrategyBody | None) -> None:
     """Have the session distilled once it is quiet, as the client wishes."""
     if wish is None:
         return

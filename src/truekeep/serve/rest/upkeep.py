@@ -5,41 +5,42 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
+from truekeep.config import PAGE_CAP
 from truekeep.errors import InvalidRequest
 from truekeep.serve.pool import Lease
-from truekeep.serve.rest.filters import Limits, OneOf, narrowed
+from truekeep.serve.rest.filters import FilterLimits, OneOf, narrowed
 from truekeep.serve.rest.listed import within
-from truekeep.serve.rest.models import Ack, Body, MemoryType, Name
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Ack, Body, MaybeName, MemoryType, Name, Switch
 from truekeep.serve.rest.review import reviewer
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.rest.search import accesses
-from truekeep.serve.service import Call, Caller
+from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import utc_moment
 
-router = APIRouter(prefix="/v1/long-term-memory", tags=["long-term memory"], responses=refusals())
+router = resource("/v1/long-term-memory", "long-term memory")
 
 
-class Policy(Body):
+class PolicyBody(Body):
     """What is to be forgotten: what is too old, what was not shown for too long, and what is over the budget."""
 
     max_age_days: Annotated[float, Field(gt=0, le=36_500)] | None = None
     max_inactive_days: Annotated[float, Field(gt=0, le=36_500)] | None = None
-    budget: Annotated[int, Field(ge=0)] | None = None
+    budget: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
     memory_type_allowlist: list[MemoryType] | None = None
 
 
-class Forget(Body):
+class ForgetByAge(Body):
     """A forgetting pass; what is pinned stays."""
 
-    policy: Policy
-    pinned_ids: list[Name] = Field(default_factory=list, max_length=1_000)
+    policy: PolicyBody
+    pinned_ids: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
 
 
-class Forgotten(BaseModel):
+class ForgettingPass(BaseModel):
     """What a forgetting pass did, or would do."""
 
     scanned: int
@@ -48,29 +49,27 @@ class Forgotten(BaseModel):
     dry_run: bool
 
 
-@router.post("/forget", response_model=Forgotten)
+@router.post("/forget", response_model=ForgettingPass)
 def forget(
-    body: Forget,
+    body: ForgetByAge,
     call: Caller,
-    dry_run: bool = False,
+    dry_run: Switch = False,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
-    namespace: Annotated[str | None, Query(max_length=200)] = None,
-    user_id: Annotated[str | None, Query(max_length=200)] = None,
-    session_id: Annotated[str | None, Query(max_length=200)] = None,
+    namespace: MaybeName = None,
+    user_id: MaybeName = None,
+    session_id: MaybeName = None,
 ) -> Response:
     """Forget what the policy says; with ``dry_run`` only say what that would be. Only who may delete forgets."""
     if not any((body.policy.max_age_days, body.policy.max_inactive_days, body.policy.budget is not None)):
         raise InvalidRequest("The policy forgets nothing.", code="empty_policy", hint="Set an age or a budget.")
-    limits = narrowed(Limits(), namespace=namespace, user_id=user_id, session_id=session_id)
+    limits = narrowed(FilterLimits(), namespace=namespace, user_id=user_id, session_id=session_id)
     if body.policy.memory_type_allowlist is not None:
         limits = limits.model_copy(update={"memory_type": OneOf(in_=list(body.policy.memory_type_allowlist))})
     return call.once(lambda: _forget(body, call, limits, limit, dry_run=dry_run))
 
 
-def _forget(body: Forget, call: Call, limits: Limits, limit: int, *, dry_run: bool) -> Response:
-    call.identity.require("delete")
-    with call.lease("read") as lease:
-        call.require_channel(lease, "delete")
+def _forget(body: ForgetByAge, call: ServiceCall, limits: FilterLimits, limit: int, *, dry_run: bool) -> Response:
+    with call.lease() as lease:
         scanned = within(lease, limits)[:limit]
         chosen = [one for one in _chosen(lease, scanned, body.policy) if one["id"] not in body.pinned_ids]
         chosen = [one for one in chosen if one["metadata"].get("client_id") not in body.pinned_ids]
@@ -79,7 +78,7 @@ def _forget(body: Forget, call: Call, limits: Limits, limit: int, *, dry_run: bo
     return JSONResponse({"scanned": len(scanned), "deleted": len(done), "deleted_ids": done, "dry_run": dry_run})
 
 
-def _chosen(lease: Lease, listed: list[dict[str, Any]], policy: Policy) -> list[dict[str, Any]]:
+def _chosen(lease: Lease, listed: list[dict[str, Any]], policy: PolicyBody) -> list[dict[str, Any]]:
     now, accessed = datetime.now(UTC), accesses(lease)
 
     def is_over(one: dict[str, Any]) -> bool:
@@ -100,15 +99,14 @@ def _chosen(lease: Lease, listed: list[dict[str, Any]], policy: Policy) -> list[
 @router.post("/compact", response_model=Ack)
 def compact(
     call: Caller,
-    namespace: Annotated[str | None, Query(max_length=200)] = None,
-    user_id: Annotated[str | None, Query(max_length=200)] = None,
+    namespace: MaybeName = None,
+    user_id: MaybeName = None,
 ) -> Response:
     """Merge what says the same. Nobody acts by it who did not. Only who may delete does it."""
     del namespace, user_id  # it never crosses from one to another anyway: a keep is one owner's
 
     def do() -> Response:
-        with call.lease("delete") as lease:
-            call.require_channel(lease, "delete")
+        with call.lease() as lease:
             lease.keep.consolidate(by=reviewer(call), reason="compact")
         return JSONResponse({"status": "ok"})
 

@@ -7,33 +7,32 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import JSONResponse, Response
 
 from truekeep.errors import UnknownId
 from truekeep.serve.problem import problem_of_verdict
 from truekeep.serve.rest.long_term import rejected
-from truekeep.serve.rest.models import Ack
-from truekeep.serve.rest.openapi import refusals
+from truekeep.serve.rest.models import Ack, MaybeName, PageSize
+from truekeep.serve.rest.routes import resource
 from truekeep.serve.rest.talk import SessionList, WorkingIn, WorkingOut, attributes, session_of, take_in, unread
-from truekeep.serve.service import Call, Caller
+from truekeep.serve.service import Caller, ServiceCall
 
-router = APIRouter(prefix="/v1/working-memory", tags=["working memory"], responses=refusals())
-_Named = Annotated[str | None, Query(max_length=200)]
+router = resource("/v1/working-memory", "working memory")
+_Named = MaybeName
 _Window = Annotated[int | None, Query(ge=1, le=10_000_000)]
 
 
 @router.get("/", response_model=SessionList)
 def list_sessions(
     call: Caller,
-    limit: Annotated[int, Query(ge=1, le=1_000)] = 20,
+    limit: PageSize = 20,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     namespace: _Named = None,
     user_id: _Named = None,
 ) -> Response:
     """The sessions that are there, in the order in which they began."""
-    with call.lease("read") as lease:
-        call.require_channel(lease, "read")
+    with call.lease() as lease:
         names = lease.keep.working.list()
         if namespace is not None or user_id is not None:
             wanted = {"namespace": namespace, "user_id": user_id}
@@ -52,8 +51,7 @@ def read(
 ) -> Response:
     """One session with its messages, its data and the memories that were put into it."""
     del model_name, context_window_max
-    with call.lease("read", session=session_id) as lease:
-        call.require_channel(lease, "read")
+    with call.lease() as lease:
         body = session_of(lease, session_id)
     if body is None or not _is_theirs(body, namespace, user_id):
         raise UnknownId("No such session in this keep.", code="unknown_session")
@@ -92,8 +90,8 @@ def delete(session_id: str, call: Caller, namespace: _Named = None, user_id: _Na
     return call.once(lambda: _delete(session_id, call))
 
 
-def _put(session_id: str, body: WorkingIn, call: Call, budget: int | None) -> Response:
-    with call.lease("write", session=session_id) as lease:
+def _put(session_id: str, body: WorkingIn, call: ServiceCall, budget: int | None) -> Response:
+    with call.lease(session=session_id) as lease:
         verdicts = take_in(lease, call, session_id, body, budget)
         if refused := rejected(verdicts):
             return problem_of_verdict(refused)
@@ -104,9 +102,8 @@ def _put(session_id: str, body: WorkingIn, call: Call, budget: int | None) -> Re
     return JSONResponse(answer, 202 if held else 200)
 
 
-def _delete(session_id: str, call: Call) -> Response:
-    with call.lease("delete") as lease:
-        call.require_channel(lease, "delete")
+def _delete(session_id: str, call: ServiceCall) -> Response:
+    with call.lease(session=session_id) as lease:
         if not lease.keep.working.delete(session_id):
             raise UnknownId("No such session in this keep.", code="unknown_session")
     return JSONResponse({"status": "ok"})

@@ -1,0 +1,139 @@
+"""Turns: who is worked for next. A fair queue, so that nobody's requests wait behind all of somebody else's.
+
+A request takes a turn before anything is done for it and gives it back when its answer begins. There are as many turns
+as threads, and one token (without one: one peer) has only a few of them at a time. When turns are short, the next one
+goes to whoever has been worked for least: the time that turns were held counts, not how many there were, so that few
+expensive requests weigh as much as many cheap ones (start-time fair queueing; Goyal, Vin and Cheng 1996).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+_MOST_LINES = 10_000
+"""Callers whose past work is remembered; idle ones are forgotten first, and begin anew like everybody."""
+
+
+@dataclass(eq=False, slots=True)
+class _Line:
+    """One caller's requests."""
+
+    spent: float
+    """Seconds for which the caller was worked for, counted from where the queue stood when it first came."""
+    running: int = 0
+    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+
+class Turns:
+    """The turns of one worker. Used from the event loop only, so it needs no lock."""
+
+    def __init__(self, places: int, share: int, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._free = max(1, places)
+        self._share = max(1, share)
+        self._clock = clock
+        self._lines: dict[str, _Line] = {}
+        self._waiting: dict[_Line, None] = {}
+        self._now = 0.0
+        """How far the queue has come: what whoever was served last had spent by then."""
+
+    def turn(self, who: str) -> Turn:
+        """A turn of this caller's, not taken yet."""
+        return Turn(self, self._line(who))
+
+    def _line(self, who: str) -> _Line:
+        line = self._lines.get(who)
+        if line is None:
+            if len(self._lines) >= _MOST_LINES:
+                self._lines = {name: one for name, one in self._lines.items() if one.running or one.waiting}
+            line = self._lines[who] = _Line(self._now)
+        return line
+
+    async def _take(self, line: _Line) -> float:
+        if not line.running and not line.waiting:
+            line.spent = max(line.spent, self._now)  # a quiet time saves nothing up
+        place = asyncio.get_running_loop().create_future()
+        line.waiting.append(place)
+        self._waiting[line] = None
+        self._hand_out()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self._give_back(line, 0.0)
+            raise
+        return self._clock()
+
+    def _give_back(self, line: _Line, seconds: float) -> None:
+        self._free += 1
+        line.running -= 1
+        line.spent += seconds
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        while self._free:
+            able = [line for line in self._waiting if line.running < self._share]
+            if not able:
+                return
+            line = min(able, key=lambda one: one.spent)
+            place = line.waiting.popleft()
+            if not line.waiting:
+                self._waiting.pop(line, None)
+            if place.cancelled():
+                continue
+            self._now = max(self._now, line.spent)
+            self._free -= 1
+            line.running += 1
+            place.set_result(None)
+
+
+class Turn:
+    """One request's turn."""
+
+    def __init__(self, turns: Turns, line: _Line) -> None:
+        self._turns = turns
+        self._line = line
+        self._since: float | None = None
+        self._at_work = 0
+        self._is_over = False
+
+    async def take(self) -> None:
+        """Wait for it."""
+        self._since = await self._turns._take(self._line)
+
+    def give_back(self) -> None:
+        """Let the next one have it, as soon as nobody works under it. Given back twice is given back once."""
+        self._is_over = True
+        if self._since is not None and not self._at_work:
+            seconds, self._since = self._turns._clock() - self._since, None
+            self._turns._give_back(self._line, seconds)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Work under it; what goes on after its request has ended, because the client left, takes it again."""
+        is_anew = self._since is None
+        if is_anew:
+            await self.take()
+        self._at_work += 1
+        try:
+            yield
+        finally:
+            self._at_work -= 1
+            if is_anew or self._is_over:
+                self.give_back()
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """While the block waits for a person, somebody else's turn."""
+        was_over = self._is_over
+        self.give_back()
+        try:
+            yield
+        finally:
+            self._is_over = was_over
+            if not was_over and self._since is None:
+                await self.take()
