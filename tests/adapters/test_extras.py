@@ -1,0 +1,25 @@
+"""An adapter whose framework is not installed says the one line that installs it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from truekeep.errors import MissingExtra
+
+
+@pytest.mark.parametrize(
+    ("adapter", "package", "extra"),
+    [("langgraph", "langchain.agents.middleware", "langgraph"), ("openai_agents", "agents", "openai-agents")],
+)
+def test_a_missing_framework_is_told_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, adapter: str, package: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    for module in (adapter, "openai_items", "langgraph_store"):
+        monkeypatch.delitem(sys.modules, f"truekeep.adapters.{module}", raising=False)
+    with pytest.raises(MissingExtra) as missing:
+        importlib.import_module(f"truekeep.adapters.{adapter}")
+    assert f"truekeep[{extra}]" in missing.value.hint
