@@ -3,6 +3,12 @@
 python -m benchmarks            all of the quick ones
 python -m benchmarks store      only those named
 python -m benchmarks soak       half an hour with TRUEKEEP_BENCH_SOAK=1800, a minute without
+python -m benchmarks fairness   another tenant's recall while one caller does its worst
+python -m benchmarks memory     is what people said found again, side by side with plain cosine; takes paths of data
+python -m benchmarks screens    the screens on public sets, family by family; has options and tables of its own
+python -m benchmarks redteam    the published red-team report; has options and a table of its own
+python -m benchmarks calls PATH | trajectories [PATH] | ablation [PATH]
+                                how the act boundary fares on other people's calls and sessions
 """
 
 from __future__ import annotations
@@ -23,15 +29,37 @@ QUICK = {
     "store": "benchmarks.store",
     "influence": "benchmarks.influence",
     "extract": "benchmarks.extract",
+    "pastes": "benchmarks.pastes",
+    "forget": "benchmarks.forget",
     "recall": "benchmarks.recall_keep",
     "serve": "benchmarks.serve",
 }
-LONG = {"soak": "benchmarks.serve_soak"}
+LONG = {"soak": "benchmarks.serve_soak", "fairness": "benchmarks.serve_fairness"}
 """Those that run only when they are named."""
+BOUNDARY = {
+    "calls": "benchmarks.boundary.calls",
+    "trajectories": "benchmarks.boundary.trajectories",
+    "ablation": "benchmarks.boundary.ablation",
+}
+"""Those that take a file to measure on."""
 RESULTS = Path(__file__).parent / "results"
 
 
 def main(names: list[str]) -> int:
+    if names[:1] == ["redteam"]:
+        from benchmarks.redteam.__main__ import redteam
+
+        redteam(names[1:], prog_name="python -m benchmarks redteam")
+    if names[:1] and names[0] in BOUNDARY:
+        return _report(import_module(BOUNDARY[names[0]]).measure(*map(Path, names[1:])))
+    if names[:1] == ["memory"]:
+        from benchmarks.memory import main as memory
+
+        return memory(names[1:])
+    if names[:1] == ["screens"]:
+        from benchmarks.screens import main as screens
+
+        return screens(names[1:])
     known = QUICK | LONG
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -41,6 +69,10 @@ def main(names: list[str]) -> int:
     for name in names or QUICK:
         print(f"measuring {name} …", file=sys.stderr)
         figures += import_module(known[name]).measure()
+    return _report(figures)
+
+
+def _report(figures: list[Figure]) -> int:
     Console().print(table(figures))
     _write(figures)
     return 0 if all(figure.ok for figure in figures) else 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
+from benchmarks.extract_snippets import SETS, score, snippets
 from benchmarks.harness import Figure, cpu_per_call
 from truekeep.extract.conversation import Conversation
-from truekeep.extract.measure import SETS, score, snippets
 from truekeep.extract.offline.extractor import extract_statements
 from truekeep.extract.prompt_safety import MAX_PROMPT, validate_custom_prompt
 

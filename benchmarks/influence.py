@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.harness import Figure, cpu_per_call, median_ratio
 from truekeep import Keep
-from truekeep.influence import claim_of, hearsay_marks
+from truekeep.trust.influence import claim_of, hearsay_marks
 
 SIZE = int(os.environ.get("TRUEKEEP_BENCH_SIZE", "10000"))
 OBSERVED = 200

@@ -17,7 +17,8 @@ from typing import Any
 
 from benchmarks.influence_report import page
 from truekeep.config import Settings
-from truekeep.redteam.influence.battery import SIZES, battery, chosen
+from truekeep.redteam.attack_files import chosen_attacks
+from truekeep.redteam.runs import SIZES, influence
 
 RESULTS = Path(__file__).parent / "results" / "influence-attacks.json"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "influence.md"
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
 def _play(size: int, attack: str | None, questions: int) -> bool:
     started = time.process_time()
     settings = Settings(policy="inform", embedder="minilm")
-    report = battery(settings, (size,), chosen(attack), questions=questions, progress=_progress)
+    report = influence(settings, (size,), chosen_attacks(attack), questions=questions, progress=_progress)
     spent = time.process_time() - started
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     _merge(results.setdefault(str(size), {"attacks": {}, "cpu_seconds": 0.0}), report.as_dict(), spent)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from truekeep.redteam.influence.outcome import Outcome, Rate, totals
-from truekeep.redteam.influence.utility import GROUPS
+from truekeep.redteam.figures import Rate
+from truekeep.redteam.honest import GROUPS
+from truekeep.redteam.playing import AttackOutcome, totals
 
 _ABOUT = """\
 # The attack battery
@@ -68,7 +69,7 @@ def _conditions(results: Mapping[str, Any], sizes: Sequence[str]) -> Iterator[st
         )
 
 
-def _got(played: Mapping[str, Sequence[Outcome]], sizes: Sequence[str]) -> Iterator[str]:
+def _got(played: Mapping[str, Sequence[AttackOutcome]], sizes: Sequence[str]) -> Iterator[str]:
     yield _row(["", *(f"{int(size):,}" for size in sizes)])
     yield _row(["---", *["---:"] * len(sizes)])
     found = {size: totals(played[size]) for size in sizes}
@@ -94,7 +95,7 @@ def _cost(results: Mapping[str, Any], sizes: Sequence[str]) -> Iterator[str]:
             yield f"- {int(size):,} memories: honest texts refused or held {Rate(kept['count'], kept['of'])}"
 
 
-def _each(played: Mapping[str, Sequence[Outcome]], sizes: Sequence[str]) -> Iterator[str]:
+def _each(played: Mapping[str, Sequence[AttackOutcome]], sizes: Sequence[str]) -> Iterator[str]:
     yield _row(["attack", *(f"{int(size):,}" for size in sizes)])
     yield _row(["---", *["---"] * len(sizes)])
     by = {size: {one.attack: one for one in played[size]} for size in sizes}
@@ -102,16 +103,16 @@ def _each(played: Mapping[str, Sequence[Outcome]], sizes: Sequence[str]) -> Iter
         yield _row([name, *(_word(by[size].get(name)) for size in sizes)])
 
 
-def _word(outcome: Outcome | None) -> str:
+def _word(outcome: AttackOutcome | None) -> str:
     if outcome is None:
         return "not in this run"
     return "held" if outcome else "not played" if outcome.unsound else "**broken**"
 
 
-def _outcome(raw: Mapping[str, Any]) -> Outcome:
+def _outcome(raw: Mapping[str, Any]) -> AttackOutcome:
     members: dict[str, Any] = {name: value for name, value in raw.items() if name != "held"}
     members |= {name: tuple(value) for name, value in members.items() if isinstance(value, list)}
-    return Outcome(**members)
+    return AttackOutcome(**members)
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ MODULES = (
     "onnxruntime",
     "tokenizers",
     "truekeep.keep",
-    "truekeep.catalog",
+    "truekeep.records.catalog",
     "truekeep.embed.vectors",
     "truekeep.screens.standard",
 )

@@ -47,7 +47,7 @@ def _measure(size: int) -> list[Figure]:
     found = cpu_per_call(
         {
             "product": lambda: vectors[:size] @ asked[turn()],
-            "vectors": lambda: index.search(nothing, 10, vector=asked[turn()], floor=False),
+            "vectors": lambda: index.search(nothing, 10, vector=asked[turn()], floor=0),
             "hybrid": lambda: _ask(index, questions, asked, turn()),
         },
         rounds=40,

@@ -68,7 +68,7 @@ def _searching(world: World) -> list[Figure]:
         found = cpu_per_call(
             {
                 "product": lambda: world.vectors @ world.asked[turn()],
-                "vectors": lambda: index.search(nothing, 10, vector=world.asked[turn()], floor=False),
+                "vectors": lambda: index.search(nothing, 10, vector=world.asked[turn()], floor=0),
                 "hybrid": lambda: keep.recall(world.questions[turn()], k=10),
             },
             rounds=ROUNDS,

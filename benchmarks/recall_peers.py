@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Noise
+from benchmarks.peers.environments import interpreter
 from benchmarks.recall_report import write
-from truekeep.redteam.defences.environments import interpreter
 
 PEERS = Path(__file__).parent / "peers"
 PACKAGES = {

@@ -11,12 +11,13 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections import defaultdict
+from itertools import accumulate
 from pathlib import Path
 
 from benchmarks import recall_data as data
 from truekeep import embed
 from truekeep.embed import Embedder
-from truekeep.search import Index, describe, pack
+from truekeep.search import Index, describe, pack, windows
 
 
 def main() -> None:
@@ -55,7 +56,9 @@ def measured(
 
 def _indexed(members: list[data.Turn], embedder: Embedder | None, cache: Path | None, without: frozenset[str]) -> Index:
     texts = [turn.text if "speaker" in without else turn.line for turn in members]
-    rows = data.vectors(embedder, texts, "passage", cache) if embedder else None
+    cut = [[text[start:end] for start, end in windows(text)] for text in texts]
+    flat = data.vectors(embedder, [part for parts in cut for part in parts], "passage", cache) if embedder else None
+    firsts = [0, *accumulate(map(len, cut))]
     index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
     index.load(
         (
@@ -64,7 +67,7 @@ def _indexed(members: list[data.Turn], embedder: Embedder | None, cache: Path | 
                 texts[seq],
                 thread=None if "session" in without else turn.session,
                 day=None if "day" in without else turn.moment.date(),
-            ).to_bytes(index.model_id or "", b"" if rows is None else pack(rows[seq])),
+            ).to_bytes(index.model_id or "", b"" if flat is None else pack(flat[firsts[seq] : firsts[seq + 1]])),
         )
         for seq, turn in enumerate(members)
     )

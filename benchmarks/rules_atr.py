@@ -23,7 +23,7 @@ from benchmarks.rules_fetch import Unreachable, atr_node, atr_rules, pyatr_pytho
 from truekeep.rules import Engine, Event, Loaded, builtin, evaluation, load
 from truekeep.rules.casework import run_cases
 from truekeep.rules.pattern.alphabet import to_bytes
-from truekeep.text import View, views
+from truekeep.text.reading import read_views
 
 HERE = Path(__file__).parent
 T = TypeVar("T")
@@ -71,7 +71,7 @@ def speed(texts: Sequence[str]) -> None:
         calls: dict[str, Callable[[str], object]] = {
             "hyperscan alone": _alone(engine),
             "raw text only": lambda text: _raw_only(engine, text),
-            "views alone": views,
+            "views alone": read_views,
             "views included": lambda text: engine.scan(Event.memory_write(text)),
         }
         rounds = [{**_by_turns(calls, sample), "pyatr": _pyatr(sample[:10])} for _ in range(ROUNDS)]
@@ -84,7 +84,7 @@ def speed(texts: Sequence[str]) -> None:
 
 def _raw_only(engine: Engine, text: str) -> object:
     """What pyatr does as well: the text as it is, without any other reading of it."""
-    every, evaluation.readings = evaluation.readings, lambda text: iter([View("raw", text)])
+    every, evaluation.readings = evaluation.readings, lambda found: iter(found[:1])
     try:
         return engine.scan(Event.memory_write(text))
     finally:
@@ -182,7 +182,7 @@ def pack(texts: Sequence[str]) -> None:
     for text in sample:
         engine.scan(Event.memory_write(text))
     scans = [_mean(lambda text: engine.scan(Event.memory_write(text)), sample) for _ in range(5)]
-    alone = [_mean(views, sample) for _ in range(5)]
+    alone = [_mean(read_views, sample) for _ in range(5)]
     whole, part = statistics.median(scans), statistics.median(alone)
     print(f"pack, 200 characters: {whole * 1e6:.0f} µs, of which views {part * 1e6:.0f} µs")
     code = (

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from truekeep.config import Paths, Settings
-from truekeep.serve.tokens import Tokens
+from truekeep.serve.tokens import TokenBook
 
 MEMORIES = 10_000
 CLIENTS = 50
@@ -79,7 +79,7 @@ def served(home: Path, workers: int, **settings: object) -> Iterator[tuple[int, 
 
 def token(home: Path, keep: str) -> str:
     """An owner's token."""
-    return Tokens(Paths.resolve(home).keys).add(keep, "user", ["read", "write"])[0]
+    return TokenBook(Paths.resolve(home).keys).add(keep, "user", ["read", "write"])[0]
 
 
 class Line:

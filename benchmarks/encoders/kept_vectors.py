@@ -44,7 +44,7 @@ class KeptVectors:
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         """A vector for each text; what is not known yet is embedded and kept."""
-        import numpy as np  # noqa: PLC0415 - only where there is an embedder
+        import numpy as np
 
         keys = [_key(text, kind) for text in texts]
         with self._opened() as file:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from truekeep.errors import TruekeepError
+from truekeep.redteam.figures import CannotRun
 
 INSTALL_SECONDS = 900.0
 _MARK = "installed.json"
@@ -21,13 +21,6 @@ _FOLDERS = re.compile(r"(?<![\w.:/])(?:[A-Za-z]:)?(?:[/\\][\w.@+~ -]+)+[/\\](?=[
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE")
 _KEPT_PREFIXES = ("PIP_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
-
-
-class CannotRun(TruekeepError):
-    """A defence that cannot be run here; its rows are left out with this reason."""
-
-    code = "defence_unavailable"
-    default_hint = "The other defences are measured without it."
 
 
 def interpreter(name: str, packages: Sequence[str], cache_dir: Path, seconds: float = INSTALL_SECONDS) -> Path:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truekeep.redteam.defences.environments import CannotRun
-from truekeep.redteam.defences.store import HELD, REFUSED, STORED, Entry, Hit
-from truekeep.redteam.defences.worker_process import WorkerProcess
+from benchmarks.peers.worker_process import WorkerProcess
+from truekeep.redteam.figures import CannotRun
+from truekeep.redteam.store import HELD, REFUSED, STORED, StoreHit, TextEntry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,7 +47,7 @@ class PeerStore:
         except CannotRun:
             self._home.cleanup()
             raise
-        self._answers: dict[tuple[str, str, int], list[Hit]] = {}
+        self._answers: dict[tuple[str, str, int], list[StoreHit]] = {}
         try:
             said = self._worker.hear(self._vectors_for)
             self.version, self._has_gate = str(said["version"]), bool(said["has_gate"])
@@ -60,25 +60,25 @@ class PeerStore:
         """The worker's process."""
         return self._worker.pid
 
-    def fill(self, entries: Sequence[Entry]) -> None:
+    def fill(self, entries: Sequence[TextEntry]) -> None:
         """Hand the honest memories over in portions."""
         for first in range(0, max(1, len(entries)), _PORTION):
             portion = entries[first : first + _PORTION]
             last = first + _PORTION >= len(entries)
             self._change({"do": "fill", "entries": self._packed(portion), "last": last})
 
-    def plant(self, entries: Sequence[Entry]) -> list[str]:
+    def plant(self, entries: Sequence[TextEntry]) -> list[str]:
         """Hand an attacker's texts over, with what they claim."""
         answers = self._change({"do": "plant", "entries": self._packed(entries)}).get("answers")
         if not isinstance(answers, list) or len(answers) != len(entries) or not _ANSWERS.issuperset(answers):
             raise CannotRun(f"{self.name} did not say what became of each text")
         return answers
 
-    def recall(self, query: str, k: int) -> list[Hit]:
+    def recall(self, query: str, k: int) -> list[StoreHit]:
         """What the defence recalls; the worker undoes whatever its store remembers of being asked."""
         return self._hits("recall", query, k)
 
-    def acting(self, query: str, k: int) -> list[Hit]:
+    def acting(self, query: str, k: int) -> list[StoreHit]:
         """What the defence lets act."""
         return self._hits("acting", query, k)
 
@@ -91,19 +91,19 @@ class PeerStore:
         self._worker.end()
         self._home.cleanup()
 
-    def _hits(self, do: str, query: str, k: int) -> list[Hit]:
+    def _hits(self, do: str, query: str, k: int) -> list[StoreHit]:
         """Asking changes nothing, so that the same question is answered once for each state of the store."""
         asked = (do if self._has_gate else "recall", query, k)
         if asked not in self._answers:
             self._answers[asked] = self._answered(*asked)
         return list(self._answers[asked])
 
-    def _answered(self, do: str, query: str, k: int) -> list[Hit]:
+    def _answered(self, do: str, query: str, k: int) -> list[StoreHit]:
         vector = self._encoded([query], "query")[0]
         hits = self._ask({"do": do, "query": query, "vector": vector, "k": k}).get("hits")
         if not isinstance(hits, list) or len(hits) > k:
             raise CannotRun(f"{self.name} did not answer a question as it must")
-        return [Hit(str(text), may_act is True) for text, may_act in hits]
+        return [StoreHit(str(text), may_act is True) for text, may_act in hits]
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         return self._worker.ask(request, self._vectors_for)
@@ -112,7 +112,7 @@ class PeerStore:
         self._answers.clear()
         return self._ask(request)
 
-    def _packed(self, entries: Sequence[Entry]) -> list[Any]:
+    def _packed(self, entries: Sequence[TextEntry]) -> list[Any]:
         vectors = self._encoded([entry.text for entry in entries], "passage")
         return [
             [entry.text, entry.by, entry.source, dict(entry.claims), vector]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from truekeep.redteam.defences.environments import CannotRun, interpreter, is_installed
-from truekeep.redteam.defences.peer import ANSWER_SECONDS, WORKERS, PeerStore
+from benchmarks.peers.environments import interpreter, is_installed
+from benchmarks.peers.peer_store import ANSWER_SECONDS, WORKERS, PeerStore
+from truekeep.redteam.figures import CannotRun
 
 if TYPE_CHECKING:
     from truekeep.embed import Embedder
+
+_FILE = Path(__file__).with_name("defences.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +45,10 @@ class Defence:
         return is_installed(self.environment, self.packages, cache_dir)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A defence that is not measured, and why."""
-
-    name: str
-    reason: str
-
-
 @cache
 def defences() -> Mapping[str, Defence]:
     """Every defence by name, in the order of the file."""
-    source = files("truekeep").joinpath("data", "redteam", "defences.yaml").read_text(encoding="utf-8")
-    found = [_defence(members) for members in yaml.safe_load(source)["defences"]]
+    found = [_defence(members) for members in yaml.safe_load(_FILE.read_text(encoding="utf-8"))["defences"]]
     return {defence.name: defence for defence in found}
 
 
@@ -70,16 +63,6 @@ def opened(
         raise CannotRun(f"too slow for more than {defence.most:,} memories")
     script = WORKERS / f"{defence.worker}_worker.py"
     return PeerStore(name, defence.python(cache_dir), script, embed, defence.options, seconds)
-
-
-def open_defence(
-    name: str, embed: Embedder | None, cache_dir: Path, *, size: int = 0, seconds: float = ANSWER_SECONDS
-) -> PeerStore | LeftOut:
-    """The same; or why there is none."""
-    try:
-        return opened(name, embed, cache_dir, size=size, seconds=seconds)
-    except CannotRun as reason:
-        return LeftOut(name, str(reason))
 
 
 def _defence(members: Mapping[str, Any]) -> Defence:

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from truekeep.redteam.defences.store import HELD, OWNER, PAGE, STORED, SYSTEM, Entry, Store
-from truekeep.redteam.influence.stage import Stage
-from truekeep.redteam.influence.target import Came, Fields, Hit, Refused, Target, Unsupported, Written
-from truekeep.redteam.influence.writing import Remember
-from truekeep.redteam.search.scene import Scene, scenes
+from truekeep.redteam.attack import Scene
+from truekeep.redteam.attack_files import scenes
+from truekeep.redteam.stage import Came, Fields, Refused, Stage, Target, TargetHit, Unsupported, Written
+from truekeep.redteam.store import HELD, OWNER, PAGE, STORED, SYSTEM, Store, TextEntry
+from truekeep.redteam.writing_steps import Remember
 
 _HONEST = {"user": OWNER, "crm": SYSTEM, "billing": SYSTEM}
 _CAME = {STORED: Came.STORED, HELD: Came.HELD}
@@ -51,12 +51,12 @@ class StoreTarget(Target):
     def observe(self, via: str, session: str, text: str, principal: str | None, role: str | None) -> None:
         """What is read leaves no trace until somebody writes it down."""
 
-    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[Hit]:
+    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[TargetHit]:
         """The store's own two ways to ask."""
         hits = self._store.acting(query, k) if influence_only else self._store.recall(query, k)
-        return [Hit(hit.text, hit.may_act) for hit in hits]
+        return [TargetHit(hit.text, hit.may_act) for hit in hits]
 
-    def listed(self, session: str | None = None) -> list[Hit]:
+    def listed(self, session: str | None = None) -> list[TargetHit]:
         """It shows nothing but answers."""
         return []
 
@@ -67,7 +67,7 @@ class StoreTarget(Target):
 class StoreGround:
     """A store with the honest side of every scene in it, and given back as it was for every sequence."""
 
-    def __init__(self, store: Store, honest: Sequence[Entry] = (), listed: Sequence[Scene] | None = None) -> None:
+    def __init__(self, store: Store, honest: Sequence[TextEntry] = (), listed: Sequence[Scene] | None = None) -> None:
         said = list(_said(scenes() if listed is None else listed))
         store.fill([*honest, *said])
         self._store = store
@@ -80,12 +80,12 @@ class StoreGround:
         yield Stage(StoreTarget(self._store, self._filled))
 
 
-def _entry(via: str, fields: Mapping[str, Any]) -> Entry:
+def _entry(via: str, fields: Mapping[str, Any]) -> TextEntry:
     claims = {name: _told(value) for name, value in fields.items() if name not in _ITS_OWN}
     named = str(fields.get("principal") or "")
     # A trusted system's own word is one; what it hands on under another name is a stranger's.
     is_system = via in _HONEST and not named
-    return Entry(fields["text"], SYSTEM if is_system else PAGE, named or via, claims)
+    return TextEntry(fields["text"], SYSTEM if is_system else PAGE, named or via, claims)
 
 
 def _told(value: Any) -> Any:
@@ -93,8 +93,8 @@ def _told(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _said(listed: Sequence[Scene]) -> Iterator[Entry]:
+def _said(listed: Sequence[Scene]) -> Iterator[TextEntry]:
     for scene in listed:
         for one in scene.attack.setup:
             if isinstance(one, Remember) and one.via in _HONEST:
-                yield Entry(one.text, _HONEST[one.via], one.via if one.via != "user" else "")
+                yield TextEntry(one.text, _HONEST[one.via], one.via if one.via != "user" else "")

@@ -15,7 +15,7 @@ from truekeep import keep as keep_module
 
 logging.disable(logging.WARNING)
 # Others import everything they need at once; here some of it comes late, and imports are nobody's figure.
-for name in ("onnxruntime", "tokenizers", "truekeep.catalog", "truekeep.screens.standard"):
+for name in ("onnxruntime", "tokenizers", "truekeep.records.catalog", "truekeep.screens.standard"):
     import_module(name)
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from threading import Timer
 from typing import IO, Any
 
-from truekeep.redteam.defences.environments import CannotRun, last_lines, quiet_environ
+from benchmarks.peers.environments import last_lines, quiet_environ
+from truekeep.redteam.figures import CannotRun
 
 MAX_LINE = 64_000_000
 _ENDING_SECONDS = 5.0

@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truekeep.redteam.defences.environments import CannotRun, interpreter
-from truekeep.redteam.influence.arena import Progress, silent
-from truekeep.redteam.row import Row
+from benchmarks.peers.environments import interpreter
+from truekeep.redteam.figures import CannotRun, Progress, ResultRow, silent
 
 if TYPE_CHECKING:
-    from truekeep.redteam.yardsticks.agmi_at_rest import Memories
-    from truekeep.redteam.yardsticks.agmi_semantic import Recalls
+    from benchmarks.yardsticks.agmi_at_rest import Memories
+    from benchmarks.yardsticks.agmi_semantic import Recalls
 
 PACKAGES = ("agent-memory-integrity==0.6.3",)
 _METRIC = "agmi_refused"
@@ -23,7 +22,7 @@ _REFUSED = "REJECTED"
 _POLICIES = (("strict", False), ("inform", True))
 
 
-def measure_agmi(cache_dir: Path | None, progress: Progress = silent) -> Iterator[Row]:
+def measure_agmi(cache_dir: Path | None, progress: Progress = silent) -> Iterator[ResultRow]:
     """How many of its edits at rest are refused on the read path, and how many of its attackers' writes are kept out.
 
     An installed yardstick is used; else it is fetched into ``cache_dir``, and without one left out with the reason.
@@ -31,10 +30,10 @@ def measure_agmi(cache_dir: Path | None, progress: Progress = silent) -> Iterato
     try:
         _require(cache_dir)
     except CannotRun as reason:
-        yield Row(part="yardstick", metric=_METRIC, hits=0, total=0, note=f"left out: {reason}")
+        yield ResultRow(part="yardstick", metric=_METRIC, hits=0, total=0, note=f"left out: {reason}")
         return
-    from truekeep.redteam.yardsticks.agmi_at_rest import Memories, TwoKeeps  # noqa: PLC0415 - it may have to be fetched
-    from truekeep.redteam.yardsticks.agmi_semantic import Recalls  # noqa: PLC0415
+    from benchmarks.yardsticks.agmi_at_rest import Memories, TwoKeeps
+    from benchmarks.yardsticks.agmi_semantic import Recalls
 
     for done, (name, adapter) in enumerate((("one keep", Memories()), ("two keeps", TwoKeeps())), 1):
         yield _at_rest(f"edits at rest, {name}", adapter)
@@ -59,8 +58,8 @@ def _require(cache_dir: Path | None) -> None:
         sys.path.append(str(packages))
 
 
-def _at_rest(name: str, adapter: Memories) -> Row:
-    from agmi.check import run  # noqa: PLC0415 - it may have to be fetched
+def _at_rest(name: str, adapter: Memories) -> ResultRow:
+    from agmi.check import run
 
     began = time.process_time()
     cases = {case["edit"]: case["verdict"] for case in run(adapter)}
@@ -68,9 +67,9 @@ def _at_rest(name: str, adapter: Memories) -> Row:
     return _row(name, refused, len(cases), cases | {"cpu_seconds": round(time.process_time() - began, 1)})
 
 
-def _written(name: str, recalls: Recalls) -> Row:
+def _written(name: str, recalls: Recalls) -> ResultRow:
     """Every attack over every channel; what surfaced counts against us, and so does what could not be measured."""
-    from agmi.attacks.memory_specific import ALL_MEMORY_ATTACKS  # noqa: PLC0415 - it may have to be fetched
+    from agmi.attacks.memory_specific import ALL_MEMORY_ATTACKS
 
     cases: dict[str, object] = {}
     kept_out = tried = 0
@@ -83,5 +82,5 @@ def _written(name: str, recalls: Recalls) -> Row:
     return _row(name, kept_out, tried, cases)
 
 
-def _row(name: str, hits: int, total: int, cases: dict[str, object]) -> Row:
-    return Row(part="yardstick", metric=_METRIC, hits=hits, total=total, attack=name, detail=cases)
+def _row(name: str, hits: int, total: int, cases: dict[str, object]) -> ResultRow:
+    return ResultRow(part="yardstick", metric=_METRIC, hits=hits, total=total, attack=name, detail=cases)

@@ -1,6 +1,6 @@
 """Adapters for ``agmi-check``: its at-rest edits, made on a keep by someone who holds the file and its encryption key.
 
-Run one by itself with ``agmi-check --adapter truekeep.redteam.yardsticks.agmi_at_rest:Memories``.
+Run one by itself with ``python -m agmi.check --adapter benchmarks.yardsticks.agmi_at_rest:Memories``.
 
 What counts as detected is decided on the read path and nowhere else: the keep is opened and its memories are listed and
 recalled as a host would. Either that raises ``StoreTampered``, or what was altered is there only as a blocked entry.
@@ -21,7 +21,7 @@ from agmi.adapters.base import MemoryAdapter, Record
 from truekeep import Keep
 from truekeep.config import Paths
 from truekeep.errors import StoreError
-from truekeep.redteam.intruder import intruder
+from truekeep.redteam.keep_target import intruder
 
 GENUINE = "The greenhouse in row {} is watered on weekday number {}."
 OTHERS = "The boiler in cellar {} is serviced in month number {}."

@@ -18,7 +18,7 @@ from agmi.signing import KEYRING
 
 from truekeep import Keep, __version__
 from truekeep.embed import Embedder
-from truekeep.recall import Filters
+from truekeep.read.recall import Filters
 
 
 class Recalls(SemanticMemoryAdapter):  # type: ignore[misc]  # agmi ships no types

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from truekeep.redteam.defences.honest import entries
-from truekeep.redteam.defences.registry import opened
-from truekeep.redteam.defences.store import PAGE, Entry, Store
-from truekeep.redteam.row import Row
+from benchmarks.peers.registry import opened
+from truekeep.redteam.figures import ResultRow
+from truekeep.redteam.honest import entries
+from truekeep.redteam.store import PAGE, Store, TextEntry
 
 if TYPE_CHECKING:
     from truekeep.embed import Embedder
@@ -30,7 +29,7 @@ _K = 5
 _PAGE = "https://lighthouse.example/visit"
 
 
-def published(embed: Embedder, cache_dir: Path, sizes: Sequence[int] = SIZES) -> Iterator[Row]:
+def published(embed: Embedder, cache_dir: Path, sizes: Sequence[int] = SIZES) -> Iterator[ResultRow]:
     """The three published figures at each size; raises ``CannotRun``."""
     for size in sizes:
         store = opened(DEFENCE, embed, cache_dir, size=size)
@@ -46,14 +45,14 @@ def carriers() -> tuple[str, ...]:
     return tuple(f"{data['trigger']} {start} {ask}" for start in data["openings"] for ask in data["questions"])
 
 
-def record(wording: str) -> Entry:
+def record(wording: str) -> TextEntry:
     """The planted record in its ``plain`` or ``definitional`` wording."""
     data = _data()
-    return Entry(data[wording].format(trigger=data["trigger"]), by=PAGE, source=_PAGE)
+    return TextEntry(data[wording].format(trigger=data["trigger"]), by=PAGE, source=_PAGE)
 
 
-def _measured(store: Store, size: int, encoder: str) -> Iterator[Row]:
-    store.fill([Entry(entry.text, entry.by, entry.source, {"credited": True}) for entry in entries(size)])
+def _measured(store: Store, size: int, encoder: str) -> Iterator[ResultRow]:
+    store.fill([TextEntry(entry.text, entry.by, entry.source, {"credited": True}) for entry in entries(size)])
     for wording, metrics in (
         ("plain", {"published_raw": store.recall, "published_gate": store.acting}),
         ("definitional", {"published_definitional": store.acting}),
@@ -63,7 +62,7 @@ def _measured(store: Store, size: int, encoder: str) -> Iterator[Row]:
         for metric, ask in metrics.items():
             answers = [ask(carrier, _K) for carrier in carriers()]
             first = sum(bool(hits) and hits[0].text == planted.text for hits in answers)
-            yield Row(
+            yield ResultRow(
                 part="yardstick",
                 metric=metric,
                 hits=first,
@@ -79,6 +78,6 @@ def _measured(store: Store, size: int, encoder: str) -> Iterator[Row]:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    source = files("truekeep").joinpath("data", "redteam", "published.yaml").read_text(encoding="utf-8")
+    source = Path(__file__).with_name("published.yaml").read_text(encoding="utf-8")
     loaded: Mapping[str, Any] = yaml.safe_load(source)
     return loaded

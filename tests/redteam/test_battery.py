@@ -8,12 +8,17 @@ import pytest
 
 from tests.redteam.plain_store import PlainGround
 from truekeep.config import Settings
-from truekeep.redteam.influence.arena import Arena
-from truekeep.redteam.influence.battery import attacked, battery
-from truekeep.redteam.influence.benign import OWNER, facts
-from truekeep.redteam.influence.loading import FaultyAttacks, attacks, parsed
-from truekeep.redteam.influence.outcome import Outcome, Rate, totals
-from truekeep.redteam.influence.sources import SOURCES, made_up, near_copy
+from truekeep.redteam.attack_files import FaultyAttacks, attacks, parsed
+from truekeep.redteam.battery import attacked
+from truekeep.redteam.figures import Rate
+from truekeep.redteam.honest import facts
+from truekeep.redteam.keep_store import KeepStore
+from truekeep.redteam.playing import AttackOutcome, totals
+from truekeep.redteam.runs import influence
+from truekeep.redteam.sources import SOURCES, made_up, near_copy
+from truekeep.redteam.store import OWNER
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_store_without_a_defence_fails_almost_every_attack_on_it() -> None:
@@ -94,17 +99,17 @@ def test_an_interval_never_claims_more_than_was_seen() -> None:
 
 
 def test_copies_of_one_attack_count_once() -> None:
-    flood = Outcome("flood", "copies", 60, acting=("a", "b"), planted=300)
-    assert totals([flood, Outcome("page", "wording", 60, planted=1)])["acting"] == Rate(1, 2)
+    flood = AttackOutcome("flood", "copies", 60, acting=("a", "b"), planted=300)
+    assert totals([flood, AttackOutcome("page", "wording", 60, planted=1)])["acting"] == Rate(1, 2)
 
 
-def test_what_an_honest_keep_refuses_is_counted(tmp_path: Path) -> None:
-    arena = Arena(tmp_path, 60, Settings(policy="inform", embedder="none"))
-    read = sum(via == "web" for fact in arena.facts for via, _ in fact.said)
-    assert arena.refused.total == 60 - read
+def test_what_an_honest_keep_refuses_is_counted() -> None:
+    with KeepStore.holding(60, Settings(policy="inform", embedder="none")) as keep:
+        read = sum(via == "web" for fact in keep.facts for via, _ in fact.said)
+        assert keep.turned_down.total == 60 - read
 
 
 def test_rules_of_the_home_hold_in_the_arena(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text("nonsense = true\n")
     with pytest.raises(ValueError, match="unknown tables"):
-        battery(Settings(embedder="none"), (60,), attacks()[:1], questions=0, config=tmp_path)
+        influence(Settings(embedder="none"), (60,), attacks()[:1], questions=0, config=tmp_path)

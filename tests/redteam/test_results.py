@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from truekeep.errors import InvalidRequest
-from truekeep.redteam.bounds import Bound, bounds, judge
-from truekeep.redteam.results import Results, merged
-from truekeep.redteam.row import Row
+from truekeep.redteam.figures import ResultRow
+from truekeep.redteam.results import Bound, Results, bounds, judge, merged
 
 ACTING = Bound(claim="nothing acts", where={"part": "retrieval", "metric": "acting"}, at_most=0, upper_below=0.002)
 USEFUL = Bound(
@@ -20,11 +19,11 @@ USEFUL = Bound(
 )
 
 
-def acting(hits: int, total: int, **more: object) -> Row:
-    return Row(part="retrieval", metric="acting", hits=hits, total=total, **more)  # type: ignore[arg-type]
+def acting(hits: int, total: int, **more: object) -> ResultRow:
+    return ResultRow(part="retrieval", metric="acting", hits=hits, total=total, **more)  # type: ignore[arg-type]
 
 
-def results(*rows: Row) -> Results:
+def results(*rows: ResultRow) -> Results:
     made = Results()
     made.put("step", rows, 1.0)
     return made
@@ -49,9 +48,9 @@ def test_too_few_attempts_prove_nothing_in_a_full_run() -> None:
 
 
 def test_a_ratio_is_of_the_shares() -> None:
-    plain = Row(part="utility", metric="plain", hits=900, total=1000)
+    plain = ResultRow(part="utility", metric="plain", hits=900, total=1000)
     for hits, is_met in ((1800, True), (1790, True), (1780, False)):
-        gated = Row(part="utility", metric="acting", hits=hits, total=2000)
+        gated = ResultRow(part="utility", metric="acting", hits=hits, total=2000)
         assert judge(results(plain, gated), "full", (USEFUL,))[0].is_met is is_met
 
 

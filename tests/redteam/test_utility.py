@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from truekeep.config import Settings
-from truekeep.redteam.defences.keep_store import KeepStore
-from truekeep.redteam.defences.plain_keywords import PlainKeywords
-from truekeep.redteam.influence.benign import READ, facts
-from truekeep.redteam.influence.utility import GATED, GROUPS
-from truekeep.redteam.retrieval.encoders import NONE, load
-from truekeep.redteam.retrieval.utility import (
+from truekeep.redteam.homes import NONE, encoder
+from truekeep.redteam.honest import GATED, GROUPS, READ, facts
+from truekeep.redteam.keep_store import KeepStore
+from truekeep.redteam.store import PlainKeywords
+from truekeep.redteam.utility import (
     measure_cold_start,
     measure_review,
     measure_uncorroborated,
     measure_utility,
 )
 
-ENCODER = load(NONE)
+ENCODER = encoder(NONE)
 
 
 def test_a_keep_finds_behind_the_gate_what_its_owner_and_two_systems_said() -> None:
-    rows = {(row.note, row.metric): row for row in measure_utility(lambda: KeepStore(None), ENCODER, (200,), 40)}
+    rows = {(row.note, row.metric): row for row in measure_utility(lambda: KeepStore(None), ENCODER, 200, 40)}
     for group in GATED:
         assert rows[GROUPS[group], "gate"].hits >= rows[GROUPS[group], "plain"].hits >= 38
         assert rows[GROUPS[group], "gate"].total == 40
@@ -52,7 +51,7 @@ def test_what_was_read_acts_after_a_person_looked_at_it_and_the_effort_is_told()
 
 
 def test_a_store_without_a_gate_loses_nothing_and_has_nobody_to_review() -> None:
-    rows = list(measure_utility(PlainKeywords, ENCODER, (500,), 20))
+    rows = list(measure_utility(PlainKeywords, ENCODER, 500, 20))
     assert {row.note for row in rows if row.metric == "gate"} == set(GROUPS.values())
     assert all(row.share > 0.7 for row in rows)
     assert [row.metric for row in measure_review(PlainKeywords, ENCODER, 60, 20)] == ["read_before_review"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.redteam.weak import WEAK, Weakness
-from truekeep.redteam.influence.arena import Arena
-from truekeep.redteam.influence.loading import attacks
-from truekeep.redteam.influence.measure import run
+from tests.redteam.weak_keeps import WEAK, Weakness
+from truekeep.redteam.attack_files import attacks
+from truekeep.redteam.keep_store import KeepStore
+from truekeep.redteam.playing import run
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("weakness", WEAK, ids=lambda weakness: weakness.name)
-def test_the_attack_finds_the_hole(weakness: Weakness, arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_attack_finds_the_hole(weakness: Weakness, arena: KeepStore, monkeypatch: pytest.MonkeyPatch) -> None:
     (attack,) = (one for one in attacks() if one.name == weakness.caught_by)
     with arena.stage() as stage:
         assert run(attack, stage, arena.size)

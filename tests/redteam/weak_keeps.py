@@ -10,29 +10,41 @@ from typing import Any
 
 import pytest
 
-from truekeep.action import ActionJudgement, Answer
-from truekeep.boundary import Boundary
-from truekeep.consolidation import Consolidator, groups
-from truekeep.gate import Gate
-from truekeep.influence import Corroboration, Influence, standing_in
-from truekeep.influence.corroboration import Statement
-from truekeep.intake import Intake
+from truekeep.act.boundary import Boundary
+from truekeep.act.tickets import TicketRecord
+from truekeep.claims.evidence import Evidence
+from truekeep.claims.may_act_now import MayActNow, Settled
+from truekeep.consolidation import groups
+from truekeep.consolidation.merging import Consolidator
 from truekeep.keep import Keep
-from truekeep.proofs import Proofs
-from truekeep.quote import Parts, Proof
-from truekeep.recall import Recall
-from truekeep.redteam.influence.home import KEEP
-from truekeep.sessions import Sessions
+from truekeep.read.recall import Recall
+from truekeep.redteam.homes import KEEP
+from truekeep.sessions.channels import Channels
 from truekeep.stores.records import memory_from
-from truekeep.succession import Settled, Succession
-from truekeep.tickets import TicketRecord
+from truekeep.trust.flow.decide import Answer, CallJudgement
+from truekeep.trust.influence import Corroboration, Influence, standing_in
+from truekeep.trust.influence.corroboration import Statement
+from truekeep.trust.quote import Parts
 from truekeep.types import Candidate, Channel, Memory, Standing, Verdict
+from truekeep.write.gate import Gate
+from truekeep.write.intake import Intake
 
 Patch = pytest.MonkeyPatch
 _BELIEVED = Influence(True, "It is believed.", "believed")
 _REPLACED = Influence(False, "Something newer is known.", "replaced")
 _ACTS, _DOES_NOT = Settled(_BELIEVED, _BELIEVED), Settled(_BELIEVED, _REPLACED)
 _NUMBER = re.compile(r"\d{4}-\d\d")
+
+
+def believing_quotes(patch: Patch) -> None:
+    """Whatever an agent quotes the owner for is the owner's word, in the agent's wording."""
+    bound = Intake.candidate
+
+    def candidate(self: Intake, text: str, *, via: str, **fields: Any) -> Candidate:
+        made = bound(self, text, via=via, **{name: value for name, value in fields.items() if name != "quote"})
+        return replace(made, standing=Standing.OWNER) if fields.get("quote") else made
+
+    patch.setattr(Intake, "candidate", candidate)
 
 
 @dataclass(frozen=True)
@@ -48,12 +60,12 @@ def believing(trusts: Callable[[Memory], bool]) -> Callable[[Patch], None]:
     """A rule of influence that also believes such memories."""
 
     def dig(patch: Patch) -> None:
-        real = Succession.settled
+        real = MayActNow.settled
 
-        def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+        def settled(self: MayActNow, memory: Memory, *others: Any) -> Settled:
             return _ACTS if trusts(memory) else real(self, memory, *others)
 
-        patch.setattr(Succession, "settled", settled)
+        patch.setattr(MayActNow, "settled", settled)
 
     return dig
 
@@ -63,9 +75,9 @@ everything_acts = believing(lambda _: True)
 
 def counting_sources(patch: Patch) -> None:
     """Three sources that give the same number are believed, whoever they are."""
-    real = Succession.settled
+    real = MayActNow.settled
 
-    def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+    def settled(self: MayActNow, memory: Memory, *others: Any) -> Settled:
         number = _NUMBER.search(memory.text)
         if number is None:
             return real(self, memory, *others)
@@ -73,7 +85,7 @@ def counting_sources(patch: Patch) -> None:
         sources = {one.origin.principal for one in known if number[0] in one.text} - {None}
         return _ACTS if len(sources) >= 3 else real(self, memory, *others)
 
-    patch.setattr(Succession, "settled", settled)
+    patch.setattr(MayActNow, "settled", settled)
 
 
 def filtering_late(patch: Patch) -> None:
@@ -91,8 +103,13 @@ def granting(capability: str) -> Callable[[Patch], None]:
     """Every channel may."""
 
     def dig(patch: Patch) -> None:
-        real = Channel.may
-        patch.setattr(Channel, "may", lambda self, asked: asked == capability or real(self, asked))
+        real = Channels.get
+
+        def get(self: Channels, name: str) -> Channel:
+            channel = real(self, name)
+            return replace(channel, capabilities=channel.capabilities | {capability})
+
+        patch.setattr(Channels, "get", get)
 
     return dig
 
@@ -100,10 +117,10 @@ def granting(capability: str) -> Callable[[Patch], None]:
 def allowing_everything(patch: Patch) -> None:
     """An act boundary that waves every call through."""
 
-    def judge(*_: Any, **__: Any) -> ActionJudgement:
-        return ActionJudgement(Answer.ALLOW, "ordinary", (), (), is_consequential=False)
+    def judge(*_: Any, **__: Any) -> CallJudgement:
+        return CallJudgement(Answer.ALLOW, "waved_through")
 
-    patch.setattr("truekeep.boundary.judge", judge)
+    patch.setattr("truekeep.act.boundary.judge", judge)
 
 
 def believing_roles(patch: Patch) -> None:
@@ -129,26 +146,26 @@ def changing_by_anybody(patch: Patch) -> None:
 
 def replacing_by_anybody(patch: Patch) -> None:
     """Whatever is newer takes the elder's place."""
-    real = Succession.settled
+    real = MayActNow.settled
 
-    def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+    def settled(self: MayActNow, memory: Memory, *others: Any) -> Settled:
         is_outdated = any(link.is_newer for link in self.links(memory))
         return _DOES_NOT if is_outdated else real(self, memory, *others)
 
-    patch.setattr(Succession, "settled", settled)
+    patch.setattr(MayActNow, "settled", settled)
 
 
 def one_person(patch: Patch) -> None:
     """In a shared keep every member's words are everybody's own."""
-    for name in ("proofs", "influence.may_act", "influence.corroboration", "influence.succession"):
+    rules = ("may_act", "corroboration", "succession")
+    for name in ("claims.evidence", *(f"trust.influence.{rule}" for rule in rules)):
         # By the module itself: the package has functions of the same names.
         patch.setattr(sys.modules[f"truekeep.{name}"], "standing_for", lambda standing, *_: standing)
 
 
 def pasting_unseen(patch: Patch) -> None:
     """Whatever stands in the owner's message is the owner's word."""
-    for module in (sys.modules["truekeep.sessions"], sys.modules["truekeep.quote.proof"]):
-        patch.setattr(module, "split_paste", lambda text, *_: Parts(text))
+    patch.setattr(sys.modules["truekeep.sessions.sessions"], "split_paste", lambda text, *_: Parts(text))
 
 
 def _merging_unchecked(patch: Patch) -> None:
@@ -174,15 +191,15 @@ def merging_by_claim(patch: Patch) -> None:
 
 def silenced_by_denial(patch: Patch) -> None:
     """What anybody denies does not act any more."""
-    real = Succession.settled
+    real = MayActNow.settled
 
-    def settled(self: Succession, memory: Memory, *others: Any) -> Settled:
+    def settled(self: MayActNow, memory: Memory, *others: Any) -> Settled:
         number = _NUMBER.search(memory.text)
         texts = [one.text for one in map(memory_from, self._ledger.all("memories"))] if number else []
         denied = any(number and f"not {number[0]}" in text for text in texts)
         return _DOES_NOT if denied else real(self, memory, *others)
 
-    patch.setattr(Succession, "settled", settled)
+    patch.setattr(MayActNow, "settled", settled)
 
 
 def one_keep_for_all(patch: Patch) -> None:
@@ -227,7 +244,7 @@ WEAK = (
     ),
     Weakness(
         "no memory of hearsay",
-        lambda patch: patch.setattr(Proofs, "_repeats_hearsay", lambda *_: False),
+        lambda patch: patch.setattr(Evidence, "_repeats_hearsay", lambda *_: False),
         "a trusted tool that echoes attacker text, nobody knows better",
     ),
     Weakness("late filter", filtering_late, "a flood by one enrolled system"),
@@ -253,13 +270,13 @@ WEAK = (
     ),
     Weakness(
         "tickets for any call",
-        lambda patch: patch.setattr("truekeep.boundary.hmac.compare_digest", lambda *_: True),
+        lambda patch: patch.setattr("truekeep.act.boundary.hmac.compare_digest", lambda *_: True),
         "a ticket that is altered",
     ),
     Weakness("no boundary", allowing_everything, "a refund without verification and with only honest values"),
     Weakness(
         "any quote",
-        lambda patch: patch.setattr(Sessions, "proof", lambda *_, **__: Proof(True, "quoted", "So it says.")),
+        believing_quotes,
         "a quote attached to a different claim",
     ),
     Weakness("merging upwards", merging_upwards, "30 near-copies from made-up domains, then consolidated"),
@@ -285,7 +302,7 @@ WEAK = (
     ),
     Weakness(
         "any quote from a template",
-        lambda patch: patch.setattr(Sessions, "proof", lambda *_, **__: Proof(True, "quoted", "So it says.")),
+        believing_quotes,
         "a template that imitates role markers",
     ),
     Weakness("denial by anybody", silenced_by_denial, "a truth that is denied on every channel"),

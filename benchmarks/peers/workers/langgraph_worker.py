@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from langgraph.store.memory import InMemoryStore  # type: ignore[import-not-found]
+from langgraph.store.memory import InMemoryStore
 from worker_loop import STORED, Entry, Hit, Vectors, serve  # type: ignore[import-not-found]
 
 _SPACE = ("owner", "memories")

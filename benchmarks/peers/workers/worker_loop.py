@@ -142,7 +142,7 @@ class Wire:
 
 def decoded(vector: str) -> list[float]:
     """A vector from its base64 of little-endian float32."""
-    import numpy as np  # noqa: PLC0415 - not before the first vector
+    import numpy as np
 
     return [float(member) for member in np.frombuffer(base64.b64decode(vector), dtype="<f4")]
 

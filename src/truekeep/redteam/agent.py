@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from truekeep.config import Settings
-from truekeep.redteam.agent.endpoint import Line, obedient
-from truekeep.redteam.agent.host import Host
-from truekeep.redteam.agent.journey import live, prepare
-from truekeep.redteam.agent.kept import MEMBERS, Guarding, KeepHost
-from truekeep.redteam.agent.plain import PlainHost
-from truekeep.redteam.agent.scenario import Scenario, attacks, honest
-from truekeep.redteam.agent.tally import Tally
-from truekeep.redteam.defences.environments import CannotRun
-from truekeep.redteam.influence.arena import Arena, Progress, silent
-from truekeep.redteam.influence.stage import Clock
-from truekeep.redteam.influence.vectors import cached
-from truekeep.redteam.row import US, Row
+from truekeep.redteam.agent_hosts import MEMBERS, Guarding, Host, KeepHost, PlainHost
+from truekeep.redteam.agent_scenarios import Scenario, attacks, honest
+from truekeep.redteam.agent_sessions import Tally, live, prepare
+from truekeep.redteam.figures import US, Progress, ResultRow, silent
+from truekeep.redteam.homes import cached
+from truekeep.redteam.obedient_model import Line, obedient, obedient_model
+from truekeep.redteam.stage import Clock
 
 if TYPE_CHECKING:
-    from truekeep.extract.llm import ChatModel
+    from truekeep.redteam.keep_store import KeepStore
 
-SIZES, SEEDS = (60, 500), (0, 1, 2)
+    Keeps = Callable[[Settings, int, int], KeepStore]
+    """An honest keep with these settings, of a size, filled by a seed."""
+
+SEEDS = (0, 1, 2)
 _K = 8
 _CLEAN = "inform"
 """The preset under which hearsay reaches the prompt: the harder case for whatever comes after it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class AgentCondition:
     """One way to run the agent; without a guarding it has a memory of another kind altogether."""
 
     name: str
@@ -45,68 +40,53 @@ class Condition:
 
 
 CONDITIONS = (
-    Condition("plain memory"),
-    Condition(f"{US}, recall gate only", Guarding(gate=True), _CLEAN),
-    Condition(f"{US}, act boundary only", Guarding(boundary=True), _CLEAN),
-    Condition(US, Guarding(boundary=True)),
+    AgentCondition("plain memory"),
+    AgentCondition(f"{US}, recall gate only", Guarding(gate=True), _CLEAN),
+    AgentCondition(f"{US}, act boundary only", Guarding(boundary=True), _CLEAN),
+    AgentCondition(US, Guarding(boundary=True)),
 )
 
 
 def measure_agent(
+    keeps: Keeps,
     settings: Settings,
-    sizes: Sequence[int] = SIZES,
+    size: int,
     seeds: Sequence[int] = SEEDS,
     progress: Progress = silent,
     *,
-    conditions: Sequence[Condition] = CONDITIONS,
+    conditions: Sequence[AgentCondition] = CONDITIONS,
     every: int = 1,
-) -> Iterator[Row]:
-    """Rows ``executed``, ``questioned`` and ``completed`` for each condition and size; ``every`` third is a quick look.
+) -> Iterator[ResultRow]:
+    """Rows ``executed``, ``questioned`` and ``completed`` for each condition; ``every`` third is a quick look.
 
     In each keep the owner's tasks are done first, then all attacks are planted, then each is tried, and in the end the
     owner's tasks are done once more in a keep that is full of poison.
     """
+    tallies = {one.name: Tally(one.name, settings.embedder, size) for one in conditions}
     with obedient() as line:
-        for size in sizes:
-            tallies = {one.name: Tally(one.name, settings.embedder, size) for one in conditions}
-            for seed in seeds:
-                told = _told(progress, f"agent with {size:,} memories, seed {seed}", len(conditions))
-                for run in _runs(settings, size, seed, conditions, every):
-                    run(line, tallies)
-                    told()
-            for tally in tallies.values():
-                yield from tally.rows()
-
-
-def _told(progress: Progress, what: str, total: int) -> Callable[[], None]:
-    done = iter(range(1, total + 1))
-    return lambda: progress(what, next(done), total)
-
-
-Run = Callable[[Line, "dict[str, Tally]"], None]
-
-
-def _runs(settings: Settings, size: int, seed: int, conditions: Sequence[Condition], every: int) -> Iterator[Run]:
-    """Each condition with a fresh copy of the same honest store."""
-    with tempfile.TemporaryDirectory(prefix="truekeep-agent-") as folder:
-        arenas: dict[str, Arena] = {}
-        for condition in conditions:
-            policy = condition.policy or settings.policy
-            if policy not in arenas:
-                room = Path(folder) / policy
-                arenas[policy] = Arena(room, size, settings.with_policy(policy), seed=seed)
-            arena = arenas[policy]
-
-            def run(
-                line: Line, tallies: dict[str, Tally], arena: Arena = arena, condition: Condition = condition
-            ) -> None:
+        for seed in seeds:
+            for done, (condition, keep) in enumerate(_prepared(keeps, settings, size, seed, conditions), 1):
                 tally, began = tallies[condition.name], time.process_time()
                 for shared in (False, True):
-                    with _host(condition, arena, line, shared=shared) as (host, clock):
+                    with _host(condition, keep, line, shared=shared) as (host, clock):
                         _play(host, clock, line, _Lives.of(seed, every, shared=shared), tally)
                 tally.seconds += time.process_time() - began
+                progress(f"agent with {size:,} memories, seed {seed}", done, len(conditions))
+    for tally in tallies.values():
+        yield from tally.rows()
 
-            yield run
+
+def _prepared(
+    keeps: Keeps, settings: Settings, size: int, seed: int, conditions: Sequence[AgentCondition]
+) -> Iterator[tuple[AgentCondition, KeepStore]]:
+    """Each condition with the honest keep that it begins with; those of one policy share it."""
+    with ExitStack() as opened:
+        made: dict[str, KeepStore] = {}
+        for condition in conditions:
+            policy = condition.policy or settings.policy
+            if policy not in made:
+                made[policy] = opened.enter_context(keeps(settings.with_policy(policy), size, seed))
+            yield condition, made[policy]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,22 +119,12 @@ def _play(host: Host, clock: Clock, line: Line, lives: _Lives, tally: Tally) -> 
 
 
 @contextmanager
-def _host(condition: Condition, arena: Arena, line: Line, *, shared: bool) -> Iterator[tuple[Host, Clock]]:
+def _host(condition: AgentCondition, store: KeepStore, line: Line, *, shared: bool) -> Iterator[tuple[Host, Clock]]:
     if condition.guarding is None:
-        texts = [text for fact in arena.facts for _, text in fact.said]
-        yield PlainHost(cached(arena.settings.embedder), texts, _K), Clock()
+        texts = [text for fact in store.facts for _, text in fact.said]
+        yield PlainHost(cached(store.settings.embedder), texts, _K), Clock()
         return
-    with arena.copied() as (keep, clock):
+    with store.copied() as (keep, clock):
         for member in MEMBERS if shared else ():
             keep.channels.enrol(f"member:{member}", by="operator", reason="one of us")
         yield KeepHost(keep, condition.guarding, _K, obedient_model(line)), clock
-
-
-def obedient_model(line: Line) -> ChatModel:
-    """The client that extraction uses, on the obedient endpoint; raises ``CannotRun`` without the extra it needs."""
-    if find_spec("httpx") is None:
-        raise CannotRun("extraction by a model needs: pip install 'truekeep[llm]'")
-    from truekeep.extract.endpoint import ModelSettings  # noqa: PLC0415 - only with the extra
-    from truekeep.extract.llm import ChatModel  # noqa: PLC0415
-
-    return ChatModel(replace(ModelSettings(line.endpoint.url, "obedient"), attempts=1))

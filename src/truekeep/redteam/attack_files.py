@@ -1,4 +1,4 @@
-"""Read attacks from their files. Nothing is played here; every fault in a file is found before anything is."""
+"""Read attacks and scenes from their files. Nothing is played here; every fault is found before anything is."""
 
 from __future__ import annotations
 
@@ -11,30 +11,47 @@ from typing import Any, TypeVar
 
 import yaml
 
-# Importing them registers their steps.
-from truekeep.redteam.influence import acting, conversing, trespassing, writing  # noqa: F401
-from truekeep.redteam.influence.attack import Attack, Call, Truth
-from truekeep.redteam.influence.sources import SOURCES
-from truekeep.redteam.influence.stage import STEPS, Step
+from truekeep.errors import InvalidRequest
+from truekeep.redteam import session_steps as session
+from truekeep.redteam import writing_steps as writing
+from truekeep.redteam.attack import Attack, AttackCall, Scene, Truth, search_data
+from truekeep.redteam.sources import SOURCES
+from truekeep.redteam.stage import Step
 
+STEPS: dict[str, type[Step]] = {
+    "remember": writing.Remember,
+    "drip": writing.Drip,
+    "remember_many": writing.RememberMany,
+    "update": writing.Update,
+    "delete": writing.Delete,
+    "restore": writing.Restore,
+    "import": writing.Import,
+    "consolidate": writing.Consolidate,
+    "session": session.Begin,
+    "observe": session.Observe,
+    "recall": session.Ask,
+    "list": session.ListAll,
+    "snapshot": session.Look,
+    "extract": session.Extract,
+    "wait": session.Wait,
+    "check_action": session.Check,
+    "confirm": session.Confirm,
+    "redeem": session.Redeem,
+    "act": session.Act,
+    "credit": session.Credit,
+    "enrol": session.Enrol,
+    "approve": session.Approve,
+    "reject": session.Reject,
+    "elsewhere": session.Elsewhere,
+    "find": session.Find,
+    "edit_at_rest": session.EditAtRest,
+}
+"""Every kind of step, by the word that stands for it in an attack's file."""
 _Made = TypeVar("_Made")
-_MEMBERS = frozenset(
-    {
-        "name",
-        "about",
-        "setup",
-        "attack",
-        "truth",
-        "later",
-        "poison",
-        "query",
-        "attempts",
-        "honest",
-        "reader",
-        "vary",
-        "alone",
-    }
-)
+_MEMBERS = {"name", "about", "setup", "attack", "truth", "later", "poison", "query", "attempts", "honest", "reader"}
+_DIRECTIONS = {"vary", "alone"}
+"""Members that make several attacks of one."""
+_OF_A_SCENE = ("subject", "attribute", "value", "true", "member")
 
 
 class FaultyAttacks(ValueError):
@@ -51,6 +68,14 @@ def attacks() -> tuple[Attack, ...]:
     folder = files("truekeep").joinpath("data", "redteam", "influence")
     sources = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".yaml")}
     return parsed(sources)
+
+
+def chosen_attacks(words: str | None) -> tuple[Attack, ...]:
+    """All attacks, or those with these words in their name."""
+    found = tuple(one for one in attacks() if words is None or words.casefold() in one.name.casefold())
+    if not found:
+        raise InvalidRequest("No attack has that name.", code="unknown_attack", hint="List them with --list.")
+    return found
 
 
 def parsed(sources: Mapping[str, str]) -> tuple[Attack, ...]:
@@ -114,19 +139,19 @@ def _attack(raw: Mapping[str, Any], group: str) -> Attack:
 
 def ground(raw: Mapping[str, Any], group: str) -> Attack:
     """An attack whose steps are yet to be found: what honestly happened, and what may come of it or not."""
-    if unknown := set(raw) - _MEMBERS:
+    if unknown := set(raw) - _MEMBERS - _DIRECTIONS:
         raise ValueError(f"unknown members: {', '.join(sorted(unknown))}")
     return Attack(
         name=raw["name"],
         about=raw["about"],
         setup=_steps(raw.get("setup", [])),
         attack=(),
-        truth=tuple(_made(Truth, entry) for entry in raw.get("truth", [])),
-        later=tuple(_made(Truth, entry) for entry in raw.get("later", [])),
+        truth=_listed(Truth, raw, "truth"),
+        later=_listed(Truth, raw, "later"),
         poison=_phrases(raw.get("poison", [])),
         query=_phrases(raw.get("query", [])),
-        attempts=tuple(_made(Call, entry) for entry in raw.get("attempts", [])),
-        honest=tuple(_made(Call, entry) for entry in raw.get("honest", [])),
+        attempts=_listed(AttackCall, raw, "attempts"),
+        honest=_listed(AttackCall, raw, "honest"),
         reader=raw.get("reader", ""),
         group=group,
     )
@@ -173,6 +198,10 @@ def _step(raw: Mapping[str, Any]) -> Step:
     return made
 
 
+def _listed(kind: type[_Made], raw: Mapping[str, Any], member: str) -> tuple[_Made, ...]:
+    return tuple(_made(kind, entry) for entry in raw.get(member, []))
+
+
 def _made(kind: type[_Made], members: Mapping[str, Any]) -> _Made:
     known = {entry.name: entry for entry in fields(kind)}  # type: ignore[arg-type]
     if unknown := set(members) - set(known):
@@ -185,3 +214,15 @@ def _made(kind: type[_Made], members: Mapping[str, Any]) -> _Made:
 
 def _phrases(raw: Any) -> tuple[str, ...]:
     return (raw,) if isinstance(raw, str) else tuple(raw)
+
+
+@cache
+def scenes() -> tuple[Scene, ...]:
+    """Every scene that comes with the package."""
+    made = []
+    for raw in search_data()["scenes"]:
+        own = {name: raw[name] for name in _OF_A_SCENE if name in raw}
+        made.append(
+            Scene(ground({name: value for name, value in raw.items() if name not in _OF_A_SCENE}, "search"), **own)
+        )
+    return tuple(made)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from truekeep.config import Settings
-from truekeep.errors import InvalidRequest
-from truekeep.redteam.influence.arena import Arena, Progress, silent
-from truekeep.redteam.influence.attack import Attack, Truth
-from truekeep.redteam.influence.benign import CORROBORATED, OWNER, Fact
-from truekeep.redteam.influence.loading import attacks
-from truekeep.redteam.influence.measure import holds, run
-from truekeep.redteam.influence.outcome import Outcome, Rate, totals
-from truekeep.redteam.influence.stage import Stage
-from truekeep.redteam.influence.utility import Found, Utility
+from truekeep.redteam.attack import Attack, Truth
+from truekeep.redteam.figures import Progress, Rate, silent
+from truekeep.redteam.honest import CORROBORATED, Fact, FactsFound, HonestAsking
+from truekeep.redteam.playing import AttackOutcome, holds, run, totals
+from truekeep.redteam.stage import Stage
+from truekeep.redteam.store import OWNER
 
-SIZES = (60, 500, 2_000, 10_000)
+if TYPE_CHECKING:
+    from truekeep.redteam.keep_store import KeepStore
+
+    Keeps = Callable[[int, int], KeepStore]
+    """An honest keep of a size, filled by a seed."""
+
 _BYSTANDERS = {OWNER: 6, CORROBORATED: 4}
 _MOST_SEEDS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BatteryReport:
     """What came of a run. It is true when no attack got anything."""
 
     settings: Settings
-    outcomes: tuple[Outcome, ...]
-    found: tuple[Found, ...]
+    outcomes: tuple[AttackOutcome, ...]
+    found: tuple[FactsFound, ...]
     refused: Mapping[int, Rate]
     """By size, how many honest texts were not stored."""
 
@@ -58,42 +58,29 @@ class Report:
         }
 
 
-def chosen(name: str | None) -> tuple[Attack, ...]:
-    """All attacks, or those with these words in their name."""
-    found = tuple(one for one in attacks() if name is None or name.casefold() in one.name.casefold())
-    if not found:
-        raise InvalidRequest("No attack has that name.", code="unknown_attack", hint="List them with --list.")
-    return found
-
-
 def battery(
+    keeps: Keeps,
     settings: Settings,
-    sizes: Sequence[int] = SIZES,
-    playing: Sequence[Attack] | None = None,
+    sizes: Sequence[int],
+    listed: Sequence[Attack],
     *,
     questions: int = 200,
-    config: Path | None = None,
     progress: Progress = silent,
-) -> Report:
-    """Run the attacks on keeps of these sizes, in a temporary directory; no questions, no benign figures.
-
-    ``config`` is the directory whose settings and rules the keeps have.
-    """
-    listed = attacks() if playing is None else playing
-    outcomes: list[Outcome] = []
-    found: list[Found] = []
+) -> BatteryReport:
+    """Run the attacks on keeps of these sizes; no questions, no benign figures."""
+    outcomes: list[AttackOutcome] = []
+    found: list[FactsFound] = []
     refused: dict[int, Rate] = {}
     for size in sizes:
-        with tempfile.TemporaryDirectory(prefix="truekeep-redteam-") as folder:
-            arena = Arena(Path(folder), size, settings, config=config, progress=progress)
-            refused[size] = arena.refused
-            outcomes += attacked(arena, listed, progress)
+        with keeps(size, 0) as keep:
+            refused[size] = keep.turned_down
+            outcomes += attacked(keep, listed, progress)
             if questions:
-                found += _asked(arena, Path(folder), questions, progress)
-    return Report(settings, tuple(outcomes), tuple(found), refused)
+                found += _asked(keep, keeps, questions, progress)
+    return BatteryReport(settings, tuple(outcomes), tuple(found), refused)
 
 
-class Ground(Protocol):
+class HonestGround(Protocol):
     """Where attacks are played: honest facts, and a fresh stage with them for each attack."""
 
     size: int
@@ -103,36 +90,37 @@ class Ground(Protocol):
         """A target that holds the facts, to be attacked and thrown away."""
 
 
-def attacked(arena: Ground, listed: Sequence[Attack], progress: Progress = silent) -> list[Outcome]:
+def attacked(ground: HonestGround, listed: Sequence[Attack], progress: Progress = silent) -> list[AttackOutcome]:
     """Every attack, each on a fresh stage."""
-    aside = bystanders(arena)
-    outcomes: list[Outcome] = []
+    aside = bystanders(ground)
+    outcomes: list[AttackOutcome] = []
     for done, attack in enumerate(listed, 1):
-        with arena.stage() as stage:
-            outcomes.append(run(attack, stage, arena.size, aside))
-        progress(f"attacks on {arena.size:,}", done, len(listed))
+        with ground.stage() as stage:
+            outcomes.append(run(attack, stage, ground.size, aside))
+        progress(f"attacks on {ground.size:,}", done, len(listed))
     return outcomes
 
 
-def bystanders(arena: Ground) -> list[Truth]:
+def bystanders(ground: HonestGround) -> list[Truth]:
     """Honest facts that act, that no attack aims at, and that none may push out."""
     facts = [
         fact
         for group, many in _BYSTANDERS.items()
-        for fact in islice((one for one in arena.facts if one.group == group), many)
+        for fact in islice((one for one in ground.facts if one.group == group), many)
     ]
-    with arena.stage() as stage:
+    with ground.stage() as stage:
         truths = [Truth(text=fact.said[0][1], query=fact.questions[0]) for fact in facts]
         return [truth for truth in truths if holds(stage.target, truth)]
 
 
-def _asked(arena: Arena, folder: Path, questions: int, progress: Progress) -> list[Found]:
+def _asked(first: KeepStore, keeps: Keeps, questions: int, progress: Progress) -> list[FactsFound]:
     """The benign figures; a small keep has few facts, so that several are asked."""
-    utility = Utility(arena.size, questions)
-    utility.ask(arena)
+    asking = HonestAsking(questions)
+    asking.ask(first, first.facts)
     for seed in range(1, _MOST_SEEDS):
-        if utility.is_enough:
+        if asking.is_enough:
             break
-        utility.ask(Arena(folder, arena.size, arena.settings, seed=seed, config=arena.config))
-        progress(f"honest questions on {arena.size:,}", seed, _MOST_SEEDS - 1)
-    return utility.found()
+        with keeps(first.size, seed) as keep:
+            asking.ask(keep, keep.facts)
+        progress(f"honest questions on {first.size:,}", seed, _MOST_SEEDS - 1)
+    return asking.found(first.size)

@@ -8,28 +8,36 @@ asks the same again.
 
 from __future__ import annotations
 
+import random
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from truekeep.config import Settings
-from truekeep.redteam.agent.endpoint import obedient
-from truekeep.redteam.agent.kept import Guarding, KeepHost
-from truekeep.redteam.agent.measure import obedient_model
-from truekeep.redteam.agent.scenario import Call, Event
-from truekeep.redteam.influence.arena import Progress, silent
-from truekeep.redteam.influence.home import Home
-from truekeep.redteam.influence.stage import Clock
-from truekeep.redteam.row import Row
+from truekeep.redteam.agent_hosts import Guarding, KeepHost
+from truekeep.redteam.agent_scenarios import AgentEvent, ToolCall
+from truekeep.redteam.figures import Progress, ResultRow, silent
+from truekeep.redteam.homes import Home
+from truekeep.redteam.obedient_model import obedient, obedient_model
+from truekeep.redteam.stage import Clock
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
-    from truekeep.redteam.agent.host import Outcome
+    from truekeep.redteam.agent_hosts import CallOutcome
 
+OWN = "documents in AgentDojo's style"
+LISTED, BY_NAME = "changing tools listed by the operator", "consequential by name only"
+SETTINGS = Settings(policy="inform", embedder="none")
+"""Under this preset hearsay is stored and shown; there is more to hold back than under the strict one."""
 _PER_KEEP = 50
 _LONGEST = 7_500
 _GRAM = 4
@@ -48,9 +56,9 @@ class Injected:
     injection: str
     documents: tuple[tuple[str, str], ...]
     """Channels and texts."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     """The attacker's calls, of those that change anything."""
-    user_calls: tuple[Call, ...] = ()
+    user_calls: tuple[ToolCall, ...] = ()
     """The owner's, likewise."""
 
     @classmethod
@@ -90,11 +98,13 @@ class Counts:
     by_attack: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
-    def rows(self, name: str, note: str) -> Iterator[Row]:
+    def rows(self, name: str, note: str) -> Iterator[ResultRow]:
         """The figures under the yardstick's name."""
 
-        def row(metric: str, hits: int, total: int, **detail: Any) -> Row:
-            return Row(part="yardstick", metric=metric, hits=hits, total=total, attack=name, note=note, detail=detail)
+        def row(metric: str, hits: int, total: int, **detail: Any) -> ResultRow:
+            return ResultRow(
+                part="yardstick", metric=metric, hits=hits, total=total, attack=name, note=note, detail=detail
+            )
 
         writes = sum(self.writes.values())
         yield row(
@@ -112,6 +122,53 @@ class Counts:
         if self.tasks:
             done = self.tasks - len(self.missed)
             yield row("completed", done, self.tasks, confirmations=self.confirmations, missed=self.missed[:20])
+
+
+def measure_documents(
+    items: Sequence[Injected], name: str = OWN, settings: Settings = SETTINGS, progress: Progress = silent
+) -> Iterator[ResultRow]:
+    """Rows ``acting``, ``held``, ``remembered``, ``executed``, ``questioned`` and ``completed``.
+
+    Everything is measured twice: with every tool that changes something on the operator's list, as the guide says to
+    do, and with the actions that are consequential by their names.
+    """
+    tools = {call.tool for item in items for call in (*item.calls, *item.user_calls)}
+    listed = replace(settings, tools={tool: {"reads": False} for tool in sorted(tools)})
+    for chosen, note in ((listed, LISTED), (settings, BY_NAME)):
+        counts = measure_injected(items, chosen, progress, f"{name}, {note}")
+        yield from counts.rows(name, f"{note}; policy {settings.policy}")
+
+
+def own_documents() -> list[Injected]:
+    """Every place, every goal and every wording of our own file."""
+    data = _own()
+    return [
+        _injected(place, goal, name, template)
+        for place, goal, (name, template) in product(data["places"], data["goals"], data["templates"].items())
+    ]
+
+
+def _injected(place: Mapping[str, Any], goal: Mapping[str, Any], name: str, template: str) -> Injected:
+    injection = template.format(goal=goal["goal"])
+    return Injected.from_dict(
+        {
+            "suite": place["suite"],
+            "user_task": place["prompt"],
+            "attack": name,
+            "prompt": place["prompt"],
+            "injection": injection,
+            "documents": [{"tool": place["tool"], "text": place["document"].format(injection=injection)}],
+            "calls": goal["calls"],
+            "user_calls": place.get("calls", ()),
+        }
+    )
+
+
+def some(items: Sequence[Injected], limit: int | None) -> list[Injected]:
+    """So many of all, the same ones every time. A fixed step would meet the same wording again and again."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    return random.Random(0).sample(items, limit)  # noqa: S311
 
 
 def measure_injected(
@@ -155,7 +212,7 @@ def _read(host: KeepHost, session: str, item: Injected) -> None:
     host.hear(session, item.prompt)
     for via, document in item.documents:
         for part in _pieces(document):
-            event = Event(text=part, via=via, source=item.suite)
+            event = AgentEvent(text=part, via=via, source=item.suite)
             host.read(session, event)
             host.store(session, event)
     host.save(session, item.injection[:_LONGEST])
@@ -166,7 +223,7 @@ def _attack(host: KeepHost, session: str, item: Injected, counts: Counts) -> Non
     """The model makes the attacker's calls. Whatever of them changes something must not be done."""
     if not item.calls:
         return
-    outcomes: list[Outcome] = [host.act(session, call) for call in item.calls]
+    outcomes: list[CallOutcome] = [host.act(session, call) for call in item.calls]
     counts.called += 1
     if any(outcome.result == "done" for outcome in outcomes):
         done = next(call.tool for call, outcome in zip(item.calls, outcomes, strict=True) if outcome.result == "done")
@@ -227,5 +284,12 @@ def _channel(tool: str) -> str:
     return next((channel for word, channel in _CHANNELS.items() if word in tool), "tool")
 
 
-def _changing(calls: Iterable[Mapping[str, Any]]) -> tuple[Call, ...]:
-    return tuple(Call(one["tool"], one["arguments"]) for one in calls if one.get("changes", True))
+def _changing(calls: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+    return tuple(ToolCall(one["tool"], one["arguments"]) for one in calls if one.get("changes", True))
+
+
+@cache
+def _own() -> dict[str, Any]:
+    source = files("truekeep").joinpath("data", "redteam", "injected_documents.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = yaml.safe_load(source)
+    return loaded

@@ -1,18 +1,71 @@
-"""One measured figure: what was counted, of how many, on which defence and under which conditions."""
+"""One measured figure: what was counted, of how many, with its interval; and whoever is told how it goes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from truekeep.redteam.influence.outcome import Rate
+from truekeep.errors import TruekeepError
 
 US = "truekeep"
+_Z = 1.96
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, and how much of how much is."""
+
+
+class CannotRun(TruekeepError):
+    """A step that cannot be run here; its rows are left out with this reason."""
+
+    code = "step_unavailable"
+    default_hint = "The other steps are measured without it."
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """The progress of somebody who is not looking."""
+
+
+def wilson(hits: int, total: int) -> tuple[float, float]:
+    """Between which shares the true one lies (Wilson); nothing is known of an empty group."""
+    if not total:
+        return 0.0, 1.0
+    share = hits / total
+    middle = (share + _Z * _Z / (2 * total)) / (1 + _Z * _Z / total)
+    half = _Z * math.sqrt(share * (1 - share) / total + _Z * _Z / (4 * total * total)) / (1 + _Z * _Z / total)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """So many of so many, with the 95 % interval of the share."""
+
+    hits: int
+    total: int
+
+    @property
+    def share(self) -> float:
+        """The share itself; of nothing it is none."""
+        return self.hits / self.total if self.total else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval."""
+        return wilson(self.hits, self.total)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rate as JSON members."""
+        low, high = self.interval
+        return {"count": self.hits, "of": self.total, "low": round(low, 4), "high": round(high, 4)}
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.hits:,} of {self.total:,} ({100 * low:.1f} - {100 * high:.1f} %)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ResultRow:
     """Whatever a red-team run measures comes as rows like this; reports and thresholds know nothing else."""
 
     part: str
@@ -47,6 +100,6 @@ class Row:
         return {**asdict(self), "detail": dict(self.detail), **figures}
 
     @classmethod
-    def from_dict(cls, members: Mapping[str, Any]) -> Row:
+    def from_dict(cls, members: Mapping[str, Any]) -> ResultRow:
         """The row that was written as these members."""
         return cls(**{name: members[name] for name in cls.__slots__ if name in members})

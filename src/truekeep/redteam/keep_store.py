@@ -1,24 +1,25 @@
-"""Our own keep as a defence: honest memories over the channels they belong to, an attacker's as pages."""
+"""A keep in a temporary home with honest memories in it: a store to measure, and fresh copies of it to attack."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from truekeep import __version__
 from truekeep.config import Settings
 from truekeep.embed import Embedder
 from truekeep.keep import Keep
-from truekeep.redteam.defences.store import HELD, OWNER, PAGE, REFUSED, STORED, SYSTEM, Entry, Hit
-from truekeep.redteam.influence.home import Home
-from truekeep.redteam.influence.outcome import Rate
-from truekeep.redteam.influence.stage import Clock
-from truekeep.redteam.row import US
+from truekeep.redteam.figures import US, Progress, Rate, silent
+from truekeep.redteam.homes import Home, cached
+from truekeep.redteam.honest import Fact, facts, told
+from truekeep.redteam.keep_target import KeepTarget
+from truekeep.redteam.stage import Clock, Stage
+from truekeep.redteam.store import HELD, OWNER, PAGE, REFUSED, STORED, SYSTEM, StoreHit, TextEntry
 from truekeep.types import Decision, Verdict
 
 COPIED = 10_000
@@ -39,7 +40,7 @@ class Effort:
 
 
 class KeepStore:
-    """A keep in a temporary home."""
+    """Honest memories come over the channels they belong to, an attacker's as pages."""
 
     def __init__(
         self,
@@ -47,11 +48,13 @@ class KeepStore:
         *,
         settings: Settings | None = None,
         config: Path | None = None,
-        name: str = US,
+        progress: Progress = silent,
     ) -> None:
         """``config`` is the directory whose rules the keep has. Hearsay informs unless the settings hold it back."""
-        self.name = name
+        self.name = US
         self.version = __version__
+        self.facts: list[Fact] = []
+        self.size = 0
         self._folder = tempfile.TemporaryDirectory(prefix="truekeep-redteam-")
         self._home = Home(
             Path(self._folder.name) / "home",
@@ -59,18 +62,60 @@ class KeepStore:
             config=config,
             embedder=lambda: embedder,
         )
+        self.settings = self._home.settings
+        self._copy = Path(self._folder.name) / "attacked"
+        self._progress = progress
         self._clock = Clock()
         self._open = ExitStack()
         self._keep: Keep | None = None
-        self._size = self._not_stored = self._said = 0
+        self._not_stored = self._said = 0
+        self._last = ""
         self._planted_in_copy = self._planted_here = False
+
+    @classmethod
+    def holding(
+        cls, size: int, settings: Settings, *, seed: int = 0, config: Path | None = None, progress: Progress = silent
+    ) -> Self:
+        """A keep with so many honest memories, found by the embedder of the settings."""
+        made = cls(cached(settings.embedder), settings=settings, config=config, progress=progress)
+        made.facts = facts(size, seed)
+        try:
+            made.fill(told(made.facts))
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     def turned_down(self) -> Rate:
-        """How many honest texts, those of pages aside, were refused or held."""
+        """How many honest texts, those of pages aside, were refused or held instead of stored."""
         return Rate(self._not_stored, self._said)
 
-    def fill(self, entries: Sequence[Entry]) -> None:
+    @contextmanager
+    def stage(self) -> Iterator[Stage]:
+        """A copy of the keep as a target, to be attacked and thrown away."""
+        with self.copied() as (keep, clock), ExitStack() as others:
+
+            def opened(name: str) -> Keep:
+                return others.enter_context(self._home.opened_at(self._copy, clock, name))
+
+            yield Stage(KeepTarget(keep, self._copy, clock, self._last, opened), clock)
+
+    @contextmanager
+    def copied(self) -> Iterator[tuple[Keep, Clock]]:
+        """A copy of the keep and its clock, thrown away in the end."""
+        self._let_go()
+        clock = Clock()
+        with self._home.copied(self._copy, clock) as keep:
+            yield keep, clock
+
+    def fill(self, entries: Sequence[TextEntry]) -> None:
         """The owner's words over ``user``, a system's over its enrolled channel, a page's over ``web``."""
         keep = self._current()
         for system in dict.fromkeys(entry.source for entry in entries if entry.by == SYSTEM):
@@ -80,9 +125,12 @@ class KeepStore:
             if via != "web":
                 self._said += len(verdicts)
                 self._not_stored += sum(not verdict.accepted for verdict in verdicts)
-        self._size = len(entries)
+            stored = [verdict.memory_id for verdict in verdicts if verdict.accepted and verdict.memory_id]
+            self._last = stored[-1] if stored else self._last
+            self.size += len(batch)
+            self._progress(f"honest keep of {len(entries):,}", self.size, len(entries))
 
-    def plant(self, entries: Sequence[Entry]) -> list[str]:
+    def plant(self, entries: Sequence[TextEntry]) -> list[str]:
         """As pages that were read, with what they claim handed on wherever a keep takes it."""
         keep = self._attacked()
         if len(entries) == 1:
@@ -90,11 +138,11 @@ class KeepStore:
         given = [_fields(entry, entry.claims) for entry in entries]
         return [_came(verdict) for verdict in keep.remember_many(given, via="web", skip_rejected=True)]
 
-    def recall(self, query: str, k: int) -> list[Hit]:
+    def recall(self, query: str, k: int) -> list[StoreHit]:
         """Plain recall; what is blocked shows no text and cannot act."""
         return _hits(self._current(), query, k, influence_only=False)
 
-    def acting(self, query: str, k: int) -> list[Hit]:
+    def acting(self, query: str, k: int) -> list[StoreHit]:
         """Recall among what may act."""
         return _hits(self._current(), query, k, influence_only=True)
 
@@ -128,12 +176,12 @@ class KeepStore:
         """The keep to plant in: a copy, or this one where copying costs too much."""
         if self._planted_in_copy or self._planted_here:
             return self._current()
-        if self._size > COPIED:
+        if self.size > COPIED:
             self._clock.wait(seconds=1)
             self._planted_here = True
             return self._current()
         self._let_go()
-        self._keep = self._open.enter_context(self._home.copied(Path(self._folder.name) / "attacked", self._clock))
+        self._keep = self._open.enter_context(self._home.copied(self._copy, self._clock))
         self._planted_in_copy = True
         return self._keep
 
@@ -141,20 +189,21 @@ class KeepStore:
         self._open.close()
         self._open = ExitStack()
         self._keep = None
+        self._planted_in_copy = False
 
 
-def _batches(entries: Sequence[Entry]) -> Iterator[tuple[str, Sequence[Entry]]]:
+def _batches(entries: Sequence[TextEntry]) -> Iterator[tuple[str, Sequence[TextEntry]]]:
     for via, run in groupby(entries, _channel):
         said = list(run)
         for first in range(0, len(said), _BATCH):
             yield via, said[first : first + _BATCH]
 
 
-def _channel(entry: Entry) -> str:
+def _channel(entry: TextEntry) -> str:
     return {OWNER: "user", PAGE: "web"}.get(entry.by, entry.source)
 
 
-def _fields(entry: Entry, claims: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _fields(entry: TextEntry, claims: Mapping[str, Any] | None = None) -> dict[str, Any]:
     fields: dict[str, Any] = {"text": entry.text}
     if entry.by == PAGE:
         fields["principal"] = entry.source
@@ -170,6 +219,6 @@ def _came(verdict: Verdict) -> str:
     return _CAME[verdict.decision]
 
 
-def _hits(keep: Keep, query: str, k: int, *, influence_only: bool) -> list[Hit]:
+def _hits(keep: Keep, query: str, k: int, *, influence_only: bool) -> list[StoreHit]:
     hits = keep.recall(query, k=k, influence_only=influence_only)
-    return [Hit(hit.text, hit.may_act and not hit.blocked) for hit in hits]
+    return [StoreHit(hit.text, hit.may_act and not hit.blocked) for hit in hits]

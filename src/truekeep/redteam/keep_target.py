@@ -12,27 +12,32 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truekeep.action import Answer
+import apsw
+
+from truekeep.config import Paths
 from truekeep.errors import TruekeepError
-from truekeep.redteam.influence.at_rest import edit_row
-from truekeep.redteam.influence.target import (
+from truekeep.redteam.stage import (
     Answered,
     Came,
     Fields,
-    Hit,
     Limits,
     Refused,
     Target,
+    TargetHit,
     UnsoundAttack,
     Unsupported,
     Written,
 )
+from truekeep.stores.files import database_path
+from truekeep.stores.keys import Keyring
+from truekeep.trust.flow.decide import Answer
 from truekeep.types import Decision, Verdict
 
 if TYPE_CHECKING:
     from truekeep.handles import Handle
     from truekeep.keep import Keep
-    from truekeep.redteam.influence.stage import Clock
+    from truekeep.redteam.stage import Clock
+
 
 _LONGEST_IMPORT = 900
 _NEIGHBOUR = "neighbour"
@@ -60,6 +65,8 @@ class KeepTarget(Target):
         self._after = after
         self._opened = opened
         self._neighbour: KeepTarget | None = None
+        self._asking: dict[str, str] = {}
+        """The session that each ticket was given to."""
 
     def remember(
         self, via: str, session: str | None, entries: Sequence[Mapping[str, Any]], fields: Fields
@@ -121,18 +128,18 @@ class KeepTarget(Target):
         with _refusing():
             return [_written(one.verdict) for one in self._over("agent", session).extract(strategy).taken]
 
-    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[Hit]:
+    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[TargetHit]:
         """As the agent of that session; without one, as the host. What is blocked shows no text and cannot act."""
         with _refusing():
             ask: Callable[..., Any] = self._over("agent", session).recall if session else self._keep.recall
             hits = ask(query, k=k, influence_only=influence_only)
-            return [Hit(hit.text, hit.may_act and not hit.blocked, hit.why) for hit in hits]
+            return [TargetHit(hit.text, hit.may_act and not hit.blocked, hit.why) for hit in hits]
 
-    def listed(self, session: str | None = None) -> list[Hit]:
+    def listed(self, session: str | None = None) -> list[TargetHit]:
         """As the agent of that session; without one, as the host."""
         with _refusing():
             ask: Callable[..., Any] = self._over("agent", session).get_memories if session else self._keep.get_memories
-            return [Hit(entry["content"], entry["may_act"]) for entry in ask(after=self._after)]
+            return [TargetHit(entry["content"], entry["may_act"]) for entry in ask(after=self._after)]
 
     def snapshot(self, session: str, *, refresh: bool) -> None:
         """Over the agent's handle."""
@@ -140,10 +147,12 @@ class KeepTarget(Target):
             self._over("agent", session).snapshot(refresh=refresh)
 
     def check(self, session: str, action: str, arguments: Mapping[str, Any], run: str | None) -> Answered:
-        """Over the agent's handle."""
+        """Over the agent's handle, which the host bound to the run."""
         with _refusing():
-            answer = self._over("agent", session).check_action(action, arguments, run=run)
+            answer = self._keep.bind("agent", session=session, run=run).check_action(action, arguments)
         ticket = str(answer.ticket) if answer.ticket is not None else None
+        if ticket is not None:
+            self._asking[ticket] = session
         return Answered(answer.code, ticket, answer.decision is Answer.CONFIRM)
 
     def confirm(self, via: str, session: str | None, ticket: str) -> None:
@@ -154,7 +163,7 @@ class KeepTarget(Target):
     def redeem(self, via: str, ticket: str, action: str, arguments: Mapping[str, Any]) -> None:
         """Over the handle of the channel."""
         with _refusing():
-            self._over(via).redeem(ticket, action, arguments)
+            self._over(via, self._asking.get(ticket)).redeem(ticket, action, arguments)
 
     def credit(self, via: str, run: str, outcome: str) -> None:
         """As the host does for whoever reports over the channel."""
@@ -179,7 +188,7 @@ class KeepTarget(Target):
         if self._opened is None:
             raise Unsupported("edit_at_rest")
         self._keep.close()
-        edit_row(self._home, self._keep.name, memory, changes)
+        _edit_row(self._home, self._keep.name, memory, changes)
         with _refusing():
             self._keep = self._opened(self._keep.name)
 
@@ -214,3 +223,39 @@ def _refusing() -> Iterator[None]:
 
 def _written(verdict: Verdict) -> Written:
     return Written(_CAME[verdict.decision], verdict.code, verdict.memory_id)
+
+
+def _edit_row(home: Path, keep: str, memory: str, changes: Mapping[str, Any]) -> None:
+    """Change members of a memory's stored body behind its back; dots stand between the names of nested ones."""
+    with intruder(home, keep) as connection:
+        found = connection.execute("SELECT body FROM memories WHERE id = ?", (memory,)).fetchall()
+        if not found:
+            raise Refused("not_found")
+        body = json.dumps(_changed(json.loads(str(found[0][0])), changes))
+        connection.execute("UPDATE memories SET body = ? WHERE id = ?", (body, memory))
+
+
+def _changed(body: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    for path, value in changes.items():
+        *nested, last = path.split(".")
+        place = body
+        for name in nested:
+            place = place.setdefault(name, {})
+        place[last] = value
+    return body
+
+
+@contextmanager
+def intruder(home: Path, name: str = "alice") -> Iterator[apsw.Connection]:
+    """A connection of whoever holds a keep's file and the key that encrypts it, but not those that seal its rows."""
+    paths = Paths.resolve(home)
+    keys = Keyring(paths.keys).open(name)
+    connection = apsw.Connection(str(database_path(paths, name)))
+    try:
+        # An engine of the intruder's own, in which nothing of what the store switches off is off.
+        connection.set_busy_timeout(30_000)
+        connection.pragma("cipher", keys.cipher)
+        connection.pragma("key", f"raw:{keys.file.hex()}")
+        yield connection
+    finally:
+        connection.close()

@@ -10,27 +10,39 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from truekeep.redteam.agent.scenario import Call, Scenario
+from truekeep.redteam.agent_scenarios import READ, SAVE, Scenario, ToolCall, same, spellings
+from truekeep.redteam.figures import CannotRun
+
+if TYPE_CHECKING:
+    from truekeep.extract.llm import ChatModel
+
 
 Messages = Sequence[Mapping[str, Any]]
 DONE = "done"
-READ, SAVE = "read", "remember"
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _MOST_SAVED = 6
 _MOST_HEARD = 20
 _MOST_CLAIMED = 40
 _AWAY = re.compile(r"^(?:is it true|i heard|they say) that |^.*\bbut |^from now on,? ", re.IGNORECASE)
+_PATH = "/v1/chat/completions"
+_LONGEST = 4_000_000
+_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
     """A call that was made in this conversation, and what came back."""
 
-    call: Call
+    call: ToolCall
     result: str
 
 
@@ -42,28 +54,7 @@ def turn(messages: Messages, scenario: Scenario | None) -> dict[str, Any]:
     return _calling(calls, len(messages)) if calls else {"role": "assistant", "content": "All done."}
 
 
-def spellings(call: Call) -> list[Call]:
-    """The same call as a model might write it another time."""
-    texts = {name: value for name, value in call.arguments.items() if isinstance(value, str)}
-    others = (
-        {name: value.upper() for name, value in texts.items()},
-        {name: re.sub(r"(?<=\d)-(?=\d)", " - ", value) for name, value in texts.items()},
-        {name: re.sub(r"(?<=\d)[- ](?=\d)", "", value) for name, value in texts.items()},
-    )
-    written = [call]
-    for changed in others:
-        one = Call(call.tool, {**call.arguments, **changed})
-        if one not in written:
-            written.append(one)
-    return written
-
-
-def same(call: Call, other: Call) -> bool:
-    """Whether two calls do the same, however they are written."""
-    return call.tool == other.tool and _plain(call.arguments) == _plain(other.arguments)
-
-
-def _wanted(scenario: Scenario, context: str, tried: Sequence[Tried]) -> Iterator[list[Call]]:
+def _wanted(scenario: Scenario, context: str, tried: Sequence[Tried]) -> Iterator[list[ToolCall]]:
     """What is still to be done, the attacker's wishes first."""
     attack, won = scenario.attack, False
     if attack is not None and all(words.casefold() in context for words in attack.told_by):
@@ -94,7 +85,7 @@ def _reads(messages: Messages) -> dict[str, Any]:
     read = [str(one["content"]) for one in messages if one["role"] == "tool" and one.get("name") == READ]
     if any(one.get("tool_calls") for one in messages):
         return {"role": "assistant", "content": "I have read this: " + "\n".join(read)}
-    saved = [Call(SAVE, {"text": part}) for text in read for part in _parts(text)[:_MOST_SAVED]]
+    saved = [ToolCall(SAVE, {"text": part}) for text in read for part in _parts(text)[:_MOST_SAVED]]
     return _calling(saved, len(messages)) if saved else {"role": "assistant", "content": "There was nothing."}
 
 
@@ -146,14 +137,14 @@ def _tried(messages: Messages) -> list[Tried]:
     asked = [call for one in messages for call in one.get("tool_calls") or ()]
     return [
         Tried(
-            Call(one["function"]["name"], json.loads(one["function"]["arguments"])),
+            ToolCall(one["function"]["name"], json.loads(one["function"]["arguments"])),
             results.get(one["id"], ""),
         )
         for one in asked
     ]
 
 
-def _calling(calls: Sequence[Call], turn_number: int) -> dict[str, Any]:
+def _calling(calls: Sequence[ToolCall], turn_number: int) -> dict[str, Any]:
     made = [
         {
             "id": f"call-{turn_number}-{place}",
@@ -165,7 +156,97 @@ def _calling(calls: Sequence[Call], turn_number: int) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": made}
 
 
-def _plain(arguments: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name: "".join(char for char in str(value).casefold() if char.isalnum()) for name, value in arguments.items()
-    }
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: ObedientEndpoint
+
+    def do_POST(self) -> None:
+        """One completion."""
+        length = int(self.headers.get("Content-Length", "0"))
+        if self.path != _PATH or length > _LONGEST:
+            self._answer(404, {})
+            return
+        self._answer(200, self.server.completion(json.loads(self.rfile.read(length))))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet."""
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        written = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(written)))
+        self.end_headers()
+        self.wfile.write(written)
+
+
+class ObedientEndpoint(ThreadingHTTPServer):
+    """Answers whoever asks. What a conversation is about it knows by the request's ``user``, as its script."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.scripts: dict[str, Scenario] = {}
+
+    @property
+    def url(self) -> str:
+        """The base URL, as clients want it."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def completion(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The model's answer to one request; one that asks for a schema is asked for memories."""
+        messages: Messages = request["messages"]
+        if "response_format" in request:
+            message: dict[str, Any] = {"role": "assistant", "content": extracted(messages)}
+        else:
+            message = turn(messages, self.scripts.get(request.get("user", "")))
+        reason = "tool_calls" if message.get("tool_calls") else "stop"
+        return {"object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": reason}]}
+
+
+class Line:
+    """A connection to the endpoint that is kept open, as an agent's program holds one."""
+
+    def __init__(self, endpoint: ObedientEndpoint) -> None:
+        self.endpoint = endpoint
+        self._connection = HTTPConnection("127.0.0.1", endpoint.server_address[1], timeout=_SECONDS)
+
+    def ask(self, messages: Messages, user: str, tools: list[dict[str, Any]]) -> dict[str, Any]:
+        """The model's next message."""
+        body = json.dumps({"model": "obedient", "user": user, "messages": messages, "tools": tools})
+        self._connection.request("POST", _PATH, body, {"Content-Type": "application/json"})
+        answer = json.loads(self._connection.getresponse().read())
+        message: dict[str, Any] = answer["choices"][0]["message"]
+        return message
+
+    def close(self) -> None:
+        """Hang up."""
+        self._connection.close()
+
+
+@contextmanager
+def obedient() -> Iterator[Line]:
+    """A running endpoint and a line to it."""
+    endpoint = ObedientEndpoint()
+    thread = threading.Thread(target=endpoint.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    line = Line(endpoint)
+    try:
+        yield line
+    finally:
+        line.close()
+        endpoint.shutdown()
+        thread.join()
+        endpoint.server_close()
+
+
+def obedient_model(line: Line) -> ChatModel:
+    """The client that extraction uses, on the obedient endpoint; raises ``CannotRun`` without the extra it needs."""
+    if find_spec("httpx") is None:
+        raise CannotRun("extraction by a model needs: pip install 'truekeep[llm]'")
+    from truekeep.extract.endpoint import ModelSettings  # noqa: PLC0415 - only with the extra
+    from truekeep.extract.llm import ChatModel  # noqa: PLC0415
+
+    return ChatModel(replace(ModelSettings(line.endpoint.url, "obedient"), attempts=1))

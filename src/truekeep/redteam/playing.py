@@ -1,16 +1,61 @@
-"""Play one attack, and look at what came of it: who acts, what is gone, which calls went through."""
+"""Play one attack, and look at what came of it: who acts, what is gone, which calls went through; and all together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from truekeep.redteam.influence.attack import Attack, Call, Truth
-from truekeep.redteam.influence.outcome import Outcome
-from truekeep.redteam.influence.stage import Stage, play, prepare
-from truekeep.redteam.influence.target import Answered, Hit, Refused, Target, UnsoundAttack
+from truekeep.redteam.figures import Rate, ResultRow
+from truekeep.redteam.stage import Answered, Refused, Stage, Target, TargetHit, UnsoundAttack, play, prepare
 
+if TYPE_CHECKING:
+    from truekeep.redteam.attack import Attack, AttackCall, Truth
+
+
+READING = "reading"
+"""An attempt whose agent has the value from a page: where nothing is planted it can have met it nowhere else."""
 _K = 5
+_PAGE = "https://offers.attacker.example/page"
+
+
+@dataclass(frozen=True, slots=True)
+class AttackOutcome:
+    """What an attack got. It is true when the attack was played and got nothing."""
+
+    attack: str
+    group: str
+    size: int
+    acting: tuple[str, ...] = ()
+    """Planted texts that may act in the end."""
+    planted: int = 0
+    """How many planted texts are stored in the end, whatever they may do."""
+    displaced: tuple[str, ...] = ()
+    """True texts that no longer act, or no longer come up for their question."""
+    watched: int = 0
+    """How many true texts acted before, or were said during the attack."""
+    allowed: tuple[str, ...] = ()
+    """Calls that went through, and steps that must never."""
+    tried: int = 0
+    blocked: tuple[str, ...] = ()
+    """Honest calls that went through before and do not any more."""
+    asked: int = 0
+    """How many honest calls went through before."""
+    turned_down: int = 0
+    """How many of the attacker's steps and writes were refused or held."""
+    lacking: tuple[str, ...] = ()
+    """Operations of the attack that the target does not have."""
+    unsound: str = ""
+    """Why the attack could not be played; then it proves nothing."""
+
+    def __bool__(self) -> bool:
+        return not (self.acting or self.displaced or self.allowed or self.blocked or self.unsound)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome as JSON members."""
+        members = asdict(self)
+        lists = {name: list(value) for name, value in members.items() if isinstance(value, tuple)}
+        return {**members, **lists, "held": bool(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,17 +64,17 @@ class Before:
 
     truths: tuple[Truth, ...]
     """Those of the attack, and bystanders that it does not aim at."""
-    honest: tuple[Call, ...]
+    honest: tuple[AttackCall, ...]
 
 
-def run(attack: Attack, stage: Stage, size: int, bystanders: Sequence[Truth] = ()) -> Outcome:
+def run(attack: Attack, stage: Stage, size: int, bystanders: Sequence[Truth] = ()) -> AttackOutcome:
     """Prepare, play and measure one attack. One whose premise does not hold proves nothing, and says so."""
     try:
         prepare(stage, attack.setup)
         before = look_before(attack, stage, bystanders)
         play(stage, attack.attack)
     except UnsoundAttack as reason:
-        return Outcome(attack.name, attack.group, size, unsound=str(reason), lacking=_lacking(stage))
+        return AttackOutcome(attack.name, attack.group, size, unsound=str(reason), lacking=_lacking(stage))
     return look_after(attack, stage, before, size)
 
 
@@ -48,20 +93,22 @@ def look_before(attack: Attack, stage: Stage, bystanders: Sequence[Truth] = ()) 
     return Before((*attack.truth, *aside), attack.honest)
 
 
-def look_after(attack: Attack, stage: Stage, before: Before, size: int) -> Outcome:
+def look_after(attack: Attack, stage: Stage, before: Before, size: int) -> AttackOutcome:
     """What the attack got, and of how much."""
     eyes = Eyes(stage, attack)
     turned_down = stage.turned_down
     truths = (*before.truths, *attack.later)
-    return Outcome(
+    planted = eyes.planted()
+    attempt = "attempt" if planted else READING
+    return AttackOutcome(
         attack=attack.name,
         group=attack.group,
         size=size,
         acting=tuple(sorted(eyes.acting_poison())),
-        planted=eyes.planted(),
+        planted=planted,
         displaced=tuple(truth.text for truth in truths if not eyes.holds(truth)),
         watched=len(truths),
-        allowed=(*stage.broken, *(str(call) for call in attack.attempts if goes_through(stage, call, "attempt"))),
+        allowed=(*stage.broken, *(str(call) for call in attack.attempts if goes_through(stage, call, attempt))),
         tried=len(attack.attempts) + sum(one.stakes for one in attack.attack),
         blocked=tuple(str(call) for call in before.honest if not goes_through(stage, call, "after")),
         asked=len(before.honest),
@@ -98,14 +145,14 @@ class Eyes:
             seen += self.asked(question, influence_only=True)
         return {hit.text for hit in seen if self._attack.is_poison(hit.text)}
 
-    def asked(self, question: str, *, influence_only: bool = False) -> list[Hit]:
+    def asked(self, question: str, *, influence_only: bool = False) -> list[TargetHit]:
         """What comes up for a question; of a target that refuses to be read, nothing."""
         try:
             return self._target.recall(question, _K, influence_only=influence_only, session=self._session)
         except Refused:
             return []
 
-    def _listed(self) -> list[Hit]:
+    def _listed(self) -> list[TargetHit]:
         try:
             return self._target.listed(self._session)
         except Refused:
@@ -121,11 +168,12 @@ def holds(target: Target, truth: Truth, session: str | None = None) -> bool:
     return any(hit.text == truth.text and hit.may_act for hit in hits)
 
 
-def goes_through(stage: Stage, call: Call, when: str) -> bool:
+def goes_through(stage: Stage, call: AttackCall, when: str) -> bool:
     """Whether the agent gets a call done: it asks, tries to confirm it itself, and uses whatever ticket it got."""
     stage.sessions += 1
     session = call.session or f"{when}-{stage.sessions}"
-    if not stage.tries(lambda: stage.heard.append(_asked(stage.target, call, session))):
+    page = " ".join(map(str, call.arguments.values())) if when == READING else ""
+    if not stage.tries(lambda: stage.heard.append(_asked(stage.target, call, session, page))):
         return False
     ticket = stage.heard[-1].ticket
     if ticket is None:
@@ -135,9 +183,11 @@ def goes_through(stage: Stage, call: Call, when: str) -> bool:
     return stage.tries(lambda: stage.target.redeem("agent", ticket, call.action, call.arguments))
 
 
-def _asked(target: Target, call: Call, session: str) -> Answered:
+def _asked(target: Target, call: AttackCall, session: str, page: str) -> Answered:
     if not call.session:
         target.begin(session, mediated=True, member=call.member or None)
+    if page:
+        target.observe("web", session, page, _PAGE, None)
     if call.said:
         target.observe(f"member:{call.member}" if call.member else "user", session, call.said, None, None)
     return target.check(session, call.action, call.arguments, None)
@@ -145,3 +195,42 @@ def _asked(target: Target, call: Call, session: str) -> Answered:
 
 def _lacking(stage: Stage) -> tuple[str, ...]:
     return tuple(sorted(set(stage.lacking)))
+
+
+def totals(outcomes: Iterable[AttackOutcome]) -> dict[str, Rate]:
+    """How much all attacks together got.
+
+    ``acting`` counts attacks and not texts: the copies of one attack stand or fall together, and an interval over them
+    would claim more than was seen.
+    """
+    played = [one for one in outcomes if not one.unsound]
+    planting = [one for one in played if one.planted or one.acting]
+    return {
+        "won": Rate(sum(not one for one in played), len(played)),
+        "acting": Rate(sum(bool(one.acting) for one in planting), len(planting)),
+        "displaced": Rate(sum(len(one.displaced) for one in played), sum(one.watched for one in played)),
+        "allowed": Rate(sum(len(one.allowed) for one in played), sum(one.tried for one in played)),
+        "blocked": Rate(sum(len(one.blocked) for one in played), sum(one.asked for one in played)),
+    }
+
+
+def rows_of_battery(outcomes: Sequence[AttackOutcome], encoder: str, size: int) -> Iterator[ResultRow]:
+    """One row for each thing an attack can get; those that got any are named."""
+
+    def row(metric: str, hits: int, total: int, **detail: Any) -> ResultRow:
+        return ResultRow(
+            part="influence",
+            metric=metric,
+            hits=hits,
+            total=total,
+            encoder=encoder,
+            size=size,
+            attack="battery",
+            detail=detail,
+        )
+
+    broken = [one.attack for one in outcomes if not one and not one.unsound]
+    for metric, rate in totals(outcomes).items():
+        yield row(metric, rate.hits, rate.total, **({"broken": broken} if metric == "won" else {}))
+    unsound = [f"{one.attack}: {one.unsound}" for one in outcomes if one.unsound]
+    yield row("not_played", len(unsound), len(outcomes), why=unsound)

@@ -1,19 +1,26 @@
-"""Measure the screens on labelled texts: what was caught and what was wrongly held, with 95 % intervals."""
+"""Measure the screens: what they hold back of attacks and of honest texts, labelled by a user or by us."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
+import yaml
+
 from truekeep.errors import InvalidRequest
-from truekeep.policy import decide, preset
-from truekeep.redteam.wilson import wilson
+from truekeep.redteam.disguises import battery
+from truekeep.redteam.figures import ResultRow, wilson
+from truekeep.trust.policy import decide, preset
 from truekeep.types import Decision, Finding, Standing
 
+_ATTACKS = {"screen_directives": "orders dressed as memories", "screen_unseen": "orders in words chosen to be new"}
+_BYPASSES = "ways around the screens, written after all tuning"
+_POLICY = "strict"
 _HONEST = frozenset({"benign", "honest", "safe", "0", "false"})
 _LONGEST = 100_000
 
@@ -21,15 +28,13 @@ _LONGEST = 100_000
 class Examiner(Protocol):
     """What is measured: anything that reports findings on named fields."""
 
-    def examine(
-        self, fields: dict[str, str], standing: Standing, vector: Sequence[float] | None = None
-    ) -> list[Finding]:
+    def examine(self, fields: dict[str, str], standing: Standing) -> list[Finding]:
         """Every finding."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LabelledText:
     """One labelled text."""
 
     text: str
@@ -68,7 +73,7 @@ class Share:
         }
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[LabelledText]:
     """JSON lines with ``text`` and a label: ``label`` of attack or benign, or ``tier`` (null for honest rows)."""
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
@@ -76,7 +81,7 @@ def read_rows(path: Path) -> Iterator[Row]:
                 yield _row(line, number)
 
 
-def _row(line: str, number: int) -> Row:
+def _row(line: str, number: int) -> LabelledText:
     try:
         data = json.loads(line)
         text = data["text"]
@@ -86,7 +91,7 @@ def _row(line: str, number: int) -> Row:
         raise InvalidRequest(f"Line {number}: 'text' must be a string.")
     label = data.get("label")
     attack = str(label).lower() not in _HONEST if label is not None else data.get("tier") is not None
-    return Row(
+    return LabelledText(
         text[:_LONGEST],
         attack,
         str(data.get("tier") or ("attack" if attack else data.get("kind") or "honest")),
@@ -95,7 +100,7 @@ def _row(line: str, number: int) -> Row:
     )
 
 
-def measure(rows: Iterable[Row], examiner: Examiner, standing: Standing, policy: str) -> list[Share]:
+def measure(rows: Iterable[LabelledText], examiner: Examiner, standing: Standing, policy: str) -> list[Share]:
     """The share not accepted, overall and per tier, source and language, attacks and honest rows apart."""
     table = preset(policy)
     tally: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
@@ -112,3 +117,33 @@ def measure(rows: Iterable[Row], examiner: Examiner, standing: Standing, policy:
             tally[key][0] += held
             tally[key][1] += 1
     return [Share(group, name, *counts) for (group, name), counts in sorted(tally.items())]
+
+
+def measure_detection(examiner: Examiner) -> Iterator[ResultRow]:
+    """Detection on the owner's own channel, where nothing else helps; and false alarms there."""
+    for file, name in _ATTACKS.items():
+        yield _counted(examiner, "detected", name, _texts(_data(file)))
+    yield _counted(examiner, "detected", "phrases that everybody lists, in disguise", (text for _, text in battery()))
+    yield _counted(examiner, "detected", _BYPASSES, _texts(_data("screen_bypasses")))
+    yield _counted(examiner, "false_alarm", "honest texts that look like orders", _texts(_data("screen_honest")))
+
+
+def _counted(examiner: Examiner, metric: str, name: str, texts: Iterator[str]) -> ResultRow:
+    is_attack = metric == "detected"
+    rows = (LabelledText(text, is_attack, name, name, "") for text in texts)
+    shares = measure(rows, examiner, Standing.OWNER, _POLICY)
+    overall = next(share for share in shares if share.name == "all")
+    return ResultRow(part="screen", metric=metric, hits=overall.held, total=overall.total, attack=name)
+
+
+def _texts(data: Any) -> Iterator[str]:
+    """Every text of a file, however deep it is grouped."""
+    if isinstance(data, str):
+        yield data
+        return
+    for member in data.values() if isinstance(data, Mapping) else data:
+        yield from _texts(member)
+
+
+def _data(name: str) -> Any:
+    return yaml.safe_load(files("truekeep").joinpath("data", "redteam", f"{name}.yaml").read_text(encoding="utf-8"))

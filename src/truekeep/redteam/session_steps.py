@@ -1,4 +1,4 @@
-"""Steps at the act boundary and of the people behind it: calls, tickets, credit, review, enrolment."""
+"""Steps of conversations, of the act boundary with the people behind it, and of those who have no business here."""
 
 from __future__ import annotations
 
@@ -7,13 +7,113 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from truekeep.redteam.influence.stage import CheckedCall, Stage, Step, step
-from truekeep.redteam.influence.target import Limits, Refused
+from truekeep.redteam.stage import CheckedCall, Limits, Refused, Stage, Step, play
 
+ATTACKED = ("user", "member:adam")
+"""The channels of those who are attacked: the owner and, in a shared keep, one of its members."""
 _AGENT = "agent"
 
 
-@step("check_action")
+@dataclass(frozen=True, kw_only=True)
+class Begin(Step):
+    """Declare a session."""
+
+    name: str
+    mediated: bool = False
+    member: str | None = None
+
+    def play(self, stage: Stage) -> None:
+        """As the host does."""
+        stage.target.begin(self.name, mediated=self.mediated, member=self.member)
+
+    @property
+    def used_session(self) -> str:
+        """The one it begins."""
+        return self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observe(Step):
+    """A session takes something in."""
+
+    session: str
+    via: str
+    text: str
+    principal: str | None = None
+    role: str | None = None
+
+    def play(self, stage: Stage) -> None:
+        """Whoever holds the channel; a role is whatever the sender wrote."""
+        stage.target.observe(self.via, self.session, self.text, self.principal, self.role)
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """What those say who are attacked is not the attacker's."""
+        return () if self.via in ATTACKED else (self.principal or self.via,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask(Step):
+    """The agent recalls."""
+
+    session: str
+    query: str
+    influence_only: bool = False
+    k: int = 5
+
+    def play(self, stage: Stage) -> None:
+        """Whatever it is shown, it has seen."""
+        stage.target.recall(self.query, self.k, influence_only=self.influence_only, session=self.session)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListAll(Step):
+    """The agent lists what was remembered last."""
+
+    session: str
+
+    def play(self, stage: Stage) -> None:
+        """Whatever it is shown, it has seen."""
+        stage.target.listed(self.session)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look(Step):
+    """The agent's prompt gets the snapshot."""
+
+    session: str
+    refresh: bool = False
+
+    def play(self, stage: Stage) -> None:
+        """Whatever it is shown, it has seen."""
+        stage.target.snapshot(self.session, refresh=self.refresh)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extract(Step):
+    """The session is distilled into memories."""
+
+    session: str
+    strategy: str = "discrete"
+
+    def play(self, stage: Stage) -> None:
+        """By the agent."""
+        stage.noted(stage.target.extract(self.session, self.strategy))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wait(Step):
+    """Time passes."""
+
+    days: float = 0
+    hours: float = 0
+    minutes: float = 0
+
+    def play(self, stage: Stage) -> None:
+        """Move the clock."""
+        stage.clock.wait(days=self.days, hours=self.hours, minutes=self.minutes)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Check(Step):
     """The agent puts a call to the act boundary."""
@@ -30,7 +130,6 @@ class Check(Step):
         stage.answers[self.called] = stage.target.check(self.session, call.action, call.arguments, self.run), call
 
 
-@step("confirm")
 @dataclass(frozen=True, kw_only=True)
 class Confirm(Step):
     """Somebody confirms a call that waits."""
@@ -44,7 +143,6 @@ class Confirm(Step):
         stage.target.confirm(self.via, self.session, _ticket(stage, self.call))
 
 
-@step("redeem")
 @dataclass(frozen=True, kw_only=True)
 class Redeem(Step):
     """Use a ticket up, perhaps for another call than it was given for."""
@@ -63,7 +161,6 @@ class Redeem(Step):
         stage.target.redeem(self.via, ticket, self.action or checked.action, arguments)
 
 
-@step("act")
 @dataclass(frozen=True, kw_only=True)
 class Act(Step):
     """The agent makes a call as often as it can, each time in a run of its own; what waits is not done."""
@@ -84,7 +181,6 @@ class Act(Step):
             stage.tries(partial(stage.target.redeem, _AGENT, answer.ticket, self.action, self.arguments))
 
 
-@step("credit")
 @dataclass(frozen=True, kw_only=True)
 class Credit(Step):
     """Somebody says how runs ended."""
@@ -105,7 +201,6 @@ class Credit(Step):
             stage.tries(partial(stage.target.credit, self.via, run, self.outcome))
 
 
-@step("enrol")
 @dataclass(frozen=True, kw_only=True)
 class Enrol(Step):
     """The operator enrols a system or a member."""
@@ -117,7 +212,6 @@ class Enrol(Step):
         stage.target.enrol(self.channel)
 
 
-@step("approve")
 @dataclass(frozen=True, kw_only=True)
 class Approve(Step):
     """A reviewer lets in what waits and has these words in it."""
@@ -136,7 +230,6 @@ class Approve(Step):
             stage.noted([stage.target.approve(item, self.by, limits)], self.called)
 
 
-@step("reject")
 @dataclass(frozen=True, kw_only=True)
 class Reject(Step):
     """A reviewer turns down what waits and has these words in it."""
@@ -162,3 +255,54 @@ def _ticket(stage: Stage, call: str) -> str:
         raise Refused("no_such_call")
     answer, _ = stage.answers[call]
     return answer.ticket or "tkt_that_was_never_given"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere(Step):
+    """Steps in the memory next door, with the names, tickets and sessions that are known of this one."""
+
+    do: tuple[Step, ...]
+
+    @property
+    def stakes(self) -> int:
+        """Those of its steps."""
+        return sum(one.stakes for one in self.do)
+
+    def play(self, stage: Stage) -> None:
+        """By its owner, who may do everything there."""
+        here = stage.target
+        stage.target = here.neighbour()
+        try:
+            play(stage, self.do)
+        finally:
+            stage.target = here
+
+
+@dataclass(frozen=True, kw_only=True)
+class Find(Step):
+    """Look for words in what is remembered; not finding them is a refusal."""
+
+    query: str
+    containing: str
+    acting: bool = False
+    """Whether only what may act counts."""
+    k: int = 20
+
+    def play(self, stage: Stage) -> None:
+        """By every question that whoever is there can ask."""
+        hits = stage.target.recall(self.query, self.k, influence_only=False)
+        hits += stage.target.recall(self.query, self.k, influence_only=True)
+        if not any(self.containing in hit.text and (hit.may_act or not self.acting) for hit in hits):
+            raise Refused("not_found")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditAtRest(Step):
+    """Change a stored record behind the memory's back, and open it again."""
+
+    of: str
+    changes: Mapping[str, Any]
+
+    def play(self, stage: Stage) -> None:
+        """By somebody who has the file and can read it, but not the keys that seal it."""
+        stage.target.edit_at_rest(stage.id_of(self.of), self.changes)

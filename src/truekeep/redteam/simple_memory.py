@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from truekeep.redteam.influence.target import Answered, Came, Fields, Hit, Refused, Target, Unsupported, Written
+from truekeep.redteam.stage import Answered, Came, Fields, Refused, Target, TargetHit, Unsupported, Written
 
 OWNER = "user"
 _WORD = re.compile(r"\w+")
@@ -93,17 +93,17 @@ class SimpleMemory(Target):
         if via == OWNER:
             self.said.setdefault(session, []).append(text)
 
-    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[Hit]:
+    def recall(self, query: str, k: int, *, influence_only: bool, session: str | None = None) -> list[TargetHit]:
         """By the words in common."""
         words = _words(query)
         hits = [hit for hit in self.listed() if hit.may_act or not influence_only]
         ranked = sorted(hits, key=lambda hit: -len(words & _words(hit.text)))
         return ranked[:k]
 
-    def listed(self, session: str | None = None) -> list[Hit]:
+    def listed(self, session: str | None = None) -> list[TargetHit]:
         """Everything there is."""
         acting = [(record, self.believes(record)) for record in self.records if not record.is_gone]
-        return [Hit(record.text, acts, "believed" if acts else "unproven") for record, acts in acting]
+        return [TargetHit(record.text, acts, "believed" if acts else "unproven") for record, acts in acting]
 
     def snapshot(self, session: str, *, refresh: bool) -> None:
         """It has none."""

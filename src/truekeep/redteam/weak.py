@@ -12,11 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from truekeep.redteam.influence.stage import Stage
-from truekeep.redteam.influence.target import Fields, Written
-from truekeep.redteam.search.cost import Cost
-from truekeep.redteam.search.simple import OWNER, Record, SimpleMemory
-from truekeep.redteam.search.trial import Ground
+from truekeep.redteam.sequences import Cost
+from truekeep.redteam.simple_memory import OWNER, Record, SimpleMemory
+from truekeep.redteam.stage import Fields, Stage, Written
 
 _VALUE = re.compile(r"\d{4}-\d\d")
 _NAME = re.compile(r"[A-Z]\w+ [A-Z]\w+")
@@ -151,7 +149,7 @@ class ChangeByAnybody(SimpleMemory):
         return self.replaced(memory, text)
 
 
-class Patience(SimpleMemory):
+class TwoNights(SimpleMemory):
     """Two different voices on both sides of a night are believed: a count that looks like patience."""
 
     def __init__(self) -> None:
@@ -187,14 +185,10 @@ class Weak:
     cheapest: Mapping[str, Cost] = field(default_factory=dict)
     """By goal; nothing where the defence has no hole."""
 
-    def ground(self) -> Ground:
-        """Fresh memories with this defence."""
-
-        @contextmanager
-        def fresh() -> Iterator[Stage]:
-            yield Stage(self.kind())
-
-        return fresh
+    @contextmanager
+    def stage(self) -> Iterator[Stage]:
+        """A fresh memory with this defence."""
+        yield Stage(self.kind())
 
 
 def _both(cost: Cost) -> dict[str, Cost]:
@@ -220,6 +214,6 @@ WEAK = (
     Weak("echo trust", EchoTrust, _both(Cost(2, 2, 0, 1))),
     Weak("deletion by anybody", DeletionByAnybody, _GONE),
     Weak("change by anybody", ChangeByAnybody, {"acting": _ONE, "allowed": _ONE, "displaced": _ONE, "blocked": _ONE}),
-    Weak("patience", Patience, _both(Cost(2, 2, 0, 3))),
+    Weak("patience", TwoNights, _both(Cost(2, 2, 0, 3))),
 )
 """Every built-in weak defence, the two that hold first."""

@@ -1,4 +1,4 @@
-"""Steps that write: remember in every dress, change, delete, import, merge."""
+"""Steps that write: remember in every dress, plant, change, delete, import, merge."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from truekeep.redteam.influence.sources import made_up, near_copy
-from truekeep.redteam.influence.stage import Stage, Step, step
+from truekeep.redteam.sources import made_up, near_copy
+from truekeep.redteam.stage import Stage, Step
+
+_AT_ONCE = 250
+
 
 _FIELDS = ("kind", "topics", "entities", "metadata", "quote")
 
 
-@step("remember")
 @dataclass(frozen=True, kw_only=True)
 class Remember(Step):
     """Write one text, or many near-copies of it from as many made-up sources."""
@@ -59,7 +61,6 @@ class Remember(Step):
         return fields
 
 
-@step("drip")
 @dataclass(frozen=True, kw_only=True)
 class Drip(Step):
     """Write near-copies one by one, each in a session of its own, with time in between."""
@@ -80,7 +81,6 @@ class Drip(Step):
             stage.clock.wait(hours=self.hours)
 
 
-@step("remember_many")
 @dataclass(frozen=True, kw_only=True)
 class RememberMany(Step):
     """Write a batch as it stands."""
@@ -94,7 +94,6 @@ class RememberMany(Step):
         stage.noted(stage.target.remember(self.via, self.session, self.entries, {}))
 
 
-@step("update")
 @dataclass(frozen=True, kw_only=True)
 class Update(Step):
     """Offer new content for a memory."""
@@ -116,8 +115,12 @@ class Update(Step):
             fields["expires_at"] = stage.clock.now + timedelta(days=self.expires_days)
         stage.noted([stage.target.update(self.via, self.session, stage.id_of(self.of), self.text, fields)])
 
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """One."""
+        return (self.principal or self.via,)
 
-@step("delete")
+
 @dataclass(frozen=True, kw_only=True)
 class Delete(Step):
     """Delete a memory, or have it proposed."""
@@ -130,7 +133,6 @@ class Delete(Step):
         stage.noted([stage.target.delete(self.via, stage.id_of(self.of))])
 
 
-@step("restore")
 @dataclass(frozen=True, kw_only=True)
 class Restore(Step):
     """Bring an earlier version of a memory back."""
@@ -144,7 +146,6 @@ class Restore(Step):
         stage.noted([stage.target.restore(self.via, stage.id_of(self.of), self.version)])
 
 
-@step("import")
 @dataclass(frozen=True, kw_only=True)
 class Import(Step):
     """Import a file that says about itself whatever it likes."""
@@ -155,8 +156,12 @@ class Import(Step):
         """As people do."""
         stage.target.import_file(self.lines)
 
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """The file's, line by line."""
+        return ("import",) * len(self.lines)
 
-@step("consolidate")
+
 @dataclass(frozen=True, kw_only=True)
 class Consolidate(Step):
     """Everything that is remembered more than once is merged."""
@@ -164,3 +169,40 @@ class Consolidate(Step):
     def play(self, stage: Stage) -> None:
         """As the operator does, who means well."""
         stage.target.consolidate()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plant(Step):
+    """Write texts over one channel, each under a name or none."""
+
+    via: str
+    entries: tuple[tuple[str, str | None], ...]
+    session: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    since_days: float | None = None
+    expires_days: float | None = None
+    parent: str = ""
+    """What a step called the memory that these are said to be derived from."""
+
+    @property
+    def voices(self) -> tuple[str, ...]:
+        """Each text's."""
+        return tuple(name or self.via for _, name in self.entries)
+
+    def play(self, stage: Stage) -> None:
+        """In batches."""
+        entries = [{"text": text} | ({"principal": name} if name else {}) for text, name in self.entries]
+        for start in range(0, len(entries), _AT_ONCE):
+            written = stage.target.remember(
+                self.via, self.session, entries[start : start + _AT_ONCE], self._fields(stage)
+            )
+            stage.noted(written)
+
+    def _fields(self, stage: Stage) -> dict[str, Any]:
+        fields = dict(self.fields)
+        for name, days in (("as_of", self.since_days), ("expires_at", self.expires_days)):
+            if days is not None:
+                fields[name] = stage.clock.now + timedelta(days=days)
+        if self.parent:
+            fields["parents"] = [stage.id_of(self.parent)]
+        return fields

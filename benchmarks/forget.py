@@ -1,0 +1,97 @@
+"""Forgetting: how many requests to forget or correct are honoured, and how many other memories they touch.
+
+``data/forget.yaml`` was written by somebody who had not seen the code: what a person said, and a message that asks to
+forget some of it, corrects some of it, or only looks like it. Rows of even number were tuned on, those of odd number
+judge. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
+may be meant, nothing is gone and both wait in review, where the owner sees them. What an earlier sentence of the same
+person had ended before counts neither way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from benchmarks.harness import Figure
+from truekeep import Keep
+from truekeep.config import Settings
+
+ROWS = Path(__file__).parent / "data" / "forget.yaml"
+LEAST = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of one row."""
+
+    number: int
+    row: dict[str, Any]
+    before: frozenset[int]
+    """What was over before the message came."""
+    gone: frozenset[int]
+    shown: frozenset[int]
+
+    @property
+    def is_honoured(self) -> bool:
+        if self.row["ambiguous"]:
+            return not self.gone - self.before and self.shown >= set(self.row["candidates"])
+        wanted = frozenset(self.row["expect_gone"])
+        return self.gone >= wanted and not self.touched
+
+    @property
+    def touched(self) -> frozenset[int]:
+        """What should have stayed."""
+        return self.gone - self.before - frozenset(self.row["expect_gone"])
+
+
+def measure() -> list[Figure]:
+    """Both figures, on the half that was tuned on and on the other."""
+    played = list(play(yaml.safe_load(ROWS.read_text("utf-8"))))
+    return [figure for name, half in (("tuned on", 0), ("held out", 1)) for figure in _figures(name, played[half::2])]
+
+
+def _figures(name: str, played: list[Played]) -> Iterator[Figure]:
+    for kind in ("forget", "correct"):
+        asked = [one for one in played if one.row["kind"] == kind]
+        share = sum(one.is_honoured for one in asked) / len(asked)
+        yield Figure(f"forget: {kind} honoured, {name}", share, "share", None, f"{len(asked)} messages", LEAST)
+    wrong = sum(len(one.touched) for one in played)
+    yield Figure(f"forget: wrong memories touched, {name}", wrong, "memories", 0, f"{len(played)} messages")
+
+
+def play(rows: list[dict[str, Any]]) -> Iterator[Played]:
+    """Every row in a keep of its own."""
+    with TemporaryDirectory() as home:
+        for number, row in enumerate(rows):
+            yield _played(Path(home), number, row)
+
+
+def _played(home: Path, number: int, row: dict[str, Any]) -> Played:
+    with Keep.open(f"p{number}", home=home, settings=Settings(embedder="none"), background=False) as keep:
+        with keep.session("s-1", mediated=True) as session:
+            for said in row["said"]:
+                session.observe("user", said)
+            keep.extraction.ended("s-1")
+            before = _gone(keep, row["said"])
+            session.observe("user", row["message"])
+        asked = [item.memory.text for item in keep.review.list()]
+        shown = frozenset(place for place, said in enumerate(row["said"]) if said in asked)
+        return Played(number, row, before, _gone(keep, row["said"]), shown)
+
+
+def _gone(keep: Keep, said: list[str]) -> frozenset[int]:
+    """What of the sentences is neither remembered nor held."""
+    kept = [memory["content"] for memory in keep.get_memories()]
+    kept += [item.memory.text for item in keep.review.list() if item.kind != "deletion"]
+    return frozenset(place for place, sentence in enumerate(said) if not any(sentence in text for text in kept))
+
+
+if __name__ == "__main__":
+    for one in play(yaml.safe_load(ROWS.read_text("utf-8"))):
+        if not one.is_honoured or one.touched:
+            print(one.number, one.row["lang"], one.row["kind"], sorted(one.gone), sorted(one.shown), one.row["message"])

@@ -1,1 +1,0 @@
-"""What people would use instead, and ourselves, behind one small protocol."""
