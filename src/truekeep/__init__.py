@@ -5,13 +5,16 @@ The public names are listed in ``__all__`` and loaded when first used; everythin
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+logging.getLogger("truekeep").addHandler(logging.NullHandler())  # a library says nothing unless its host listens
 
 if TYPE_CHECKING:
-    from truekeep.boundary import ActionAnswer, Ticket
+    from truekeep.act.boundary import ActionAnswer, Ticket
+    from truekeep.adapters.aio import AsyncKeep
     from truekeep.config import Settings
     from truekeep.errors import (
         ActionRefused,
@@ -25,29 +28,34 @@ if TYPE_CHECKING:
     from truekeep.guarding import guard
     from truekeep.handles import Handle, Session
     from truekeep.keep import Keep
-    from truekeep.recall import Filters, Recall
+    from truekeep.read.recall import Filters, Recall
     from truekeep.scan import first_threat_message, scan_content, screen_candidate
+    from truekeep.trust.flow.decide import Answer
+    from truekeep.trust.flow.tools import Tool
     from truekeep.types import Decision, Finding, Memory, Recalled, Snapshot, Standing, Verdict
 
 _HOMES = {
-    "ActionAnswer": "boundary",
+    "ActionAnswer": "act.boundary",
+    "Answer": "trust.flow.decide",
     "ActionRefused": "errors",
+    "AsyncKeep": "adapters.aio",
     "ConfirmationNeeded": "errors",
     "Decision": "types",
-    "Filters": "recall",
+    "Filters": "read.recall",
     "Finding": "types",
     "Handle": "handles",
     "Keep": "keep",
     "Memory": "types",
     "PromptSecurityError": "errors",
-    "Recall": "recall",
+    "Recall": "read.recall",
     "Recalled": "types",
     "Session": "handles",
     "Settings": "config",
     "Snapshot": "types",
     "Standing": "types",
     "StoreTampered": "errors",
-    "Ticket": "boundary",
+    "Ticket": "act.boundary",
+    "Tool": "trust.flow.tools",
     "TicketRefused": "errors",
     "TruekeepError": "errors",
     "Verdict": "types",
@@ -62,6 +70,8 @@ _HOMES = {
 __all__ = [
     "ActionAnswer",
     "ActionRefused",
+    "Answer",
+    "AsyncKeep",
     "ConfirmationNeeded",
     "Decision",
     "Filters",
@@ -79,6 +89,7 @@ __all__ = [
     "StoreTampered",
     "Ticket",
     "TicketRefused",
+    "Tool",
     "TruekeepError",
     "Verdict",
     "__version__",

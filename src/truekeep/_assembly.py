@@ -6,59 +6,57 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from truekeep.archive import Archive
-from truekeep.audience import Audience
-from truekeep.audit import Audit
-from truekeep.boundary import Boundary
-from truekeep.browsing import Browser
-from truekeep.burial import Burial
-from truekeep.catalog import Catalog
-from truekeep.channels import Channels
-from truekeep.chronicle import Chronicle
+from truekeep.act.boundary import Boundary
+from truekeep.act.credit import CreditBook
+from truekeep.audit.log import Audit, EventIndex
+from truekeep.claims.contradictions import ClaimKeys, Contradictions
+from truekeep.claims.evidence import Evidence
+from truekeep.claims.lineage import Lineage
+from truekeep.claims.may_act_now import MayActNow, Transitions
 from truekeep.config import Settings
-from truekeep.consolidation import Consolidator
 from truekeep.consolidation.groups import Groups
-from truekeep.credit import CreditBook
-from truekeep.custody import Custody
-from truekeep.distil import Distiller
-from truekeep.erasure import Eraser
-from truekeep.exposures import Exposures
+from truekeep.consolidation.merging import Consolidator
+from truekeep.extract.conversation_view import ConversationView
 from truekeep.extract.job_rows import SealedJobs
+from truekeep.extract.learning import Learner
 from truekeep.extract.library import PromptLibrary
+from truekeep.extract.planning import Planner
 from truekeep.extract.prompt_rows import SealedPrompts
+from truekeep.extract.run import Distiller
+from truekeep.extract.schedule import Extractions
+from truekeep.extract.working_memory import WorkingSessions
 from truekeep.extract.working_rows import SealedWorking
-from truekeep.extraction import Extractions
-from truekeep.forgetting import Forgetting
-from truekeep.gate import Gate
-from truekeep.history import History
-from truekeep.holding import Holding
-from truekeep.incident import IncidentKit
-from truekeep.influence import InfluencePolicy, Shelf
-from truekeep.intake import Intake
-from truekeep.judging import Judge
-from truekeep.lineage import Lineage
-from truekeep.memory_rows import MemoryRows
-from truekeep.policy import Policy, preset
-from truekeep.proofs import Proofs
-from truekeep.provenance import Provenance
-from truekeep.reading import Reader
-from truekeep.recall import Recaller
-from truekeep.register import Register
-from truekeep.review import Review
-from truekeep.rivals import Rivals
-from truekeep.screens.judged import with_judge
-from truekeep.screens.panel import Screening
-from truekeep.sessions import Sessions
-from truekeep.settlement import Settlement
-from truekeep.snapshots import Snapshots
-from truekeep.statements import Statements
+from truekeep.incident.forgetting import Forgetting
+from truekeep.incident.kit import IncidentKit
+from truekeep.ops.erasure import Eraser
+from truekeep.quarantine.queue import Queue
+from truekeep.quarantine.removal import Removal
+from truekeep.quarantine.tombstones import Burial, Tombstones
+from truekeep.read.audience import Audience
+from truekeep.read.browse import Browser, History
+from truekeep.read.exposures import Exposures
+from truekeep.read.reader import RecordReader
+from truekeep.read.recall import Recaller, RecallQuery
+from truekeep.read.snapshots import Snapshots
+from truekeep.records.catalog import Catalog
+from truekeep.records.origin_index import OriginIndex
+from truekeep.records.rows import MemoryRows, Versions
+from truekeep.review.decisions import Review
+from truekeep.review.deletion import Deletion
+from truekeep.screens.panel import Screening, with_judge
+from truekeep.sessions.channels import Channels
+from truekeep.sessions.sessions import Sessions
+from truekeep.sessions.transcripts import Transcripts
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
-from truekeep.succession import Succession
-from truekeep.talks import Talks
-from truekeep.tombstones import Tombstones
-from truekeep.transcripts import Transcripts
-from truekeep.working import Working
+from truekeep.trust.influence import Reader, Shelf
+from truekeep.trust.policy import Policy, preset
+from truekeep.write.gate import Gate
+from truekeep.write.intake import Intake
+from truekeep.write.judge import Judge
+
+_PLANNED = 20
+"""Memories that a model sees when it plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +78,31 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ClaimParts:
     """Who speaks, what was said, and what that proves."""
 
     channels: Channels
     transcripts: Transcripts
     sessions: Sessions
-    statements: Statements
+    claim_keys: ClaimKeys
     lineage: Lineage
-    rivals: Rivals
-    proofs: Proofs
-    succession: Succession
+    contradictions: Contradictions
+    evidence: Evidence
+    may_act_now: MayActNow
 
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
     """Every read of memories."""
 
-    reader: Reader
-    archive: Archive
+    reader: RecordReader
+    versions: Versions
     history: History
     exposures: Exposures
     audience: Audience
     recaller: Recaller
     snapshots: Snapshots
-    register: Register
+    origin_index: OriginIndex
     browser: Browser
 
 
@@ -115,19 +113,20 @@ class WayIn:
     intake: Intake
     judge: Judge
     gate: Gate
-    settlement: Settlement
-    holding: Holding
-    custody: Custody
+    transitions: Transitions
+    queue: Queue
+    removal: Removal
     burial: Burial
-    forgetting: Forgetting
+    forgetting: Deletion
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
+class ActParts:
     """The act boundary, and how the actions turned out."""
 
     boundary: Boundary
     credits: CreditBook
+    planner: Planner
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +136,16 @@ class Upkeep:
     review: Review
     audit: Audit
     incident: IncidentKit
+    forgetting: Forgetting
     consolidator: Consolidator
     eraser: Eraser
 
 
 @dataclass(frozen=True, slots=True)
-class Extraction:
+class ExtractParts:
     """From conversation to memory."""
 
-    working: Working
+    working: WorkingSessions
     prompts: PromptLibrary
     extractions: Extractions
 
@@ -154,124 +154,146 @@ class Extraction:
 class House:
     """All rooms of one keep."""
 
-    evidence: Evidence
+    claims: ClaimParts
     way_out: WayOut
     way_in: WayIn
-    acting: Acting
+    acting: ActParts
     upkeep: Upkeep
-    extraction: Extraction
+    extraction: ExtractParts
 
 
 def assembled(ground: Ground) -> House:
     """The parts of one keep, each handed those it works with."""
-    evidence = _evidence(ground)
-    way_out = _way_out(ground, evidence)
-    way_in = _way_in(ground, evidence, way_out)
-    acting = _acting(ground, evidence, way_out, way_in)
-    upkeep = _upkeep(ground, evidence, way_out, way_in, acting)
-    extraction = _extraction(ground, evidence, way_in)
-    return House(evidence, way_out, way_in, acting, upkeep, extraction)
+    claims = _claims(ground)
+    way_out = _way_out(ground, claims)
+    way_in = _way_in(ground, claims, way_out)
+    acting = _acting(ground, claims, way_out, way_in)
+    upkeep = _upkeep(ground, claims, way_out, way_in, acting)
+    extraction = _extraction(ground, claims, way_in)
+    return House(claims, way_out, way_in, acting, upkeep, extraction)
 
 
-def _evidence(ground: Ground) -> Evidence:
+def _claims(ground: Ground) -> ClaimParts:
     ledger, settings, clock = ground.ledger, ground.settings, ground.clock
     channels = Channels(ledger, settings, clock)
     shelf = Shelf(settings.hearsay_shelf_days, settings.enrolled_shelf_days)
-    proofs = Proofs(ledger, shelf, clock, channels.is_shared)
-    rivals = Rivals(ledger)
-    rule = InfluencePolicy(settings.hearsay_may_act_by_credit)
+    evidence = Evidence(ledger, shelf, clock, channels.is_shared)
+    contradictions = Contradictions(ledger)
     transcripts = Transcripts(ledger)
-    return Evidence(
+    return ClaimParts(
         channels=channels,
         transcripts=transcripts,
-        sessions=Sessions(ledger, transcripts, proofs.note, clock),
-        statements=Statements(ledger),
+        sessions=Sessions(ledger, transcripts, evidence.note, clock),
+        claim_keys=ClaimKeys(ledger),
         lineage=Lineage(ledger),
-        rivals=rivals,
-        proofs=proofs,
-        succession=Succession(ledger, proofs, rivals, rule),
+        contradictions=contradictions,
+        evidence=evidence,
+        may_act_now=MayActNow(ledger, evidence, contradictions),
     )
 
 
-def _way_out(ground: Ground, evidence: Evidence) -> WayOut:
+def _way_out(ground: Ground, claims: ClaimParts) -> WayOut:
     ledger, panel, settings, clock = ground.ledger, ground.panel, ground.settings, ground.clock
-    reader = Reader(ledger, evidence.proofs, evidence.succession, panel, ground.policy, clock)
-    archive = Archive(ledger)
+    reader = RecordReader(ledger, claims.evidence, claims.may_act_now, panel, ground.policy, clock)
+    versions = Versions(ledger)
     exposures = Exposures(ledger, clock)
-    register = Register(ledger)
+    origin_index = OriginIndex(ledger)
     return WayOut(
         reader=reader,
-        archive=archive,
-        history=History(ledger, reader, archive),
+        versions=versions,
+        history=History(ledger, reader, versions),
         exposures=exposures,
-        audience=Audience(evidence.channels, evidence.sessions, exposures),
-        recaller=Recaller(ledger, ground.catalog, archive, reader, settings),
-        snapshots=Snapshots(ledger, reader, panel, exposures, settings, clock),
-        register=register,
-        browser=Browser(ledger, register, reader, clock),
+        audience=Audience(claims.channels, claims.sessions, exposures),
+        recaller=Recaller(ledger, ground.catalog, versions, reader, settings),
+        snapshots=Snapshots(ledger, reader, panel, exposures, settings, clock, origin_index),
+        origin_index=origin_index,
+        browser=Browser(ledger, origin_index, reader, clock),
     )
 
 
-def _way_in(ground: Ground, evidence: Evidence, way_out: WayOut) -> WayIn:
+def _way_in(ground: Ground, claims: ClaimParts, way_out: WayOut) -> WayIn:
     ledger, catalog, settings, clock = ground.ledger, ground.catalog, ground.settings, ground.clock
-    channels, statements, proofs, rivals = evidence.channels, evidence.statements, evidence.proofs, evidence.rivals
+    channels, claim_keys, evidence, contradictions = (
+        claims.channels,
+        claims.claim_keys,
+        claims.evidence,
+        claims.contradictions,
+    )
     reader = way_out.reader
-    rows = MemoryRows(ledger, catalog, rivals, evidence.lineage)
-    settlement = Settlement(ledger, evidence.succession, rivals, clock)
-    holding = Holding(ledger, settings, clock)
-    custody = Custody(ledger, catalog, rows, rivals, settlement, holding, clock)
-    burial = Burial(ledger, custody, Tombstones(ledger, clock), evidence.lineage, proofs)
+    rows = MemoryRows(ledger, catalog, contradictions, claims.lineage)
+    transitions = Transitions(ledger, claims.may_act_now, contradictions, clock)
+    queue = Queue(ledger, settings, clock)
+    removal = Removal(ledger, catalog, rows, contradictions, transitions, queue, clock)
+    burial = Burial(ledger, removal, Tombstones(ledger, clock), claims.lineage, evidence)
     panel = with_judge(ground.panel, settings)
-    judge = Judge(catalog, statements, burial, channels.mutes, panel, ground.policy, clock)
-    gate = Gate(ledger, catalog, rows, statements, proofs, settlement, holding, burial, judge, clock)
+    judge = Judge(catalog, claim_keys, burial, channels.mutes, panel, ground.policy, clock)
+    gate = Gate(ledger, catalog, rows, claim_keys, evidence, transitions, queue, burial, judge, clock)
     return WayIn(
-        intake=Intake(settings, channels, evidence.sessions, lambda parent: memory_from(reader.found(parent))),
+        intake=Intake(settings, channels, claims.sessions, lambda parent: memory_from(reader.found(parent))),
         judge=judge,
         gate=gate,
-        settlement=settlement,
-        holding=holding,
-        custody=custody,
+        transitions=transitions,
+        queue=queue,
+        removal=removal,
         burial=burial,
-        forgetting=Forgetting(ledger, channels, reader, way_out.archive, gate, custody, burial),
+        forgetting=Deletion(ledger, channels, reader, way_out.versions, gate, removal, burial),
     )
 
 
-def _acting(ground: Ground, evidence: Evidence, way_out: WayOut, way_in: WayIn) -> Acting:
+def _acting(ground: Ground, claims: ClaimParts, way_out: WayOut, way_in: WayIn) -> ActParts:
     ledger, settings, clock = ground.ledger, ground.settings, ground.clock
-    sessions, transcripts = evidence.sessions, evidence.transcripts
-    boundary = Boundary(ledger, evidence.channels, sessions, transcripts, way_out.reader, settings, clock)
-    proofs, settlement, holding = evidence.proofs, way_in.settlement, way_in.holding
-    return Acting(
-        boundary=boundary,
-        credits=CreditBook(ledger, boundary.tickets, proofs, settlement, holding, settings, clock),
-    )
+    boundary = Boundary(ledger, claims.channels, claims.sessions, way_out.reader, settings, clock)
+    credits = CreditBook(ledger, boundary.tickets, way_in.transitions, way_in.queue, settings, clock)
+
+    def recalls(query: str, whom: Reader) -> list[str]:
+        asked = RecallQuery(text=query, k=_PLANNED, now=clock(), influence_only=True, whom=whom)
+        return [hit.text for hit in way_out.recaller.answer(asked)] if query.strip() else []
+
+    return ActParts(boundary=boundary, credits=credits, planner=Planner(claims.sessions, boundary, recalls))
 
 
-def _upkeep(ground: Ground, evidence: Evidence, way_out: WayOut, way_in: WayIn, acting: Acting) -> Upkeep:
+def _upkeep(ground: Ground, claims: ClaimParts, way_out: WayOut, way_in: WayIn, acting: ActParts) -> Upkeep:
     ledger, settings, clock = ground.ledger, ground.settings, ground.clock
-    reader, custody, tickets = way_out.reader, way_in.custody, acting.boundary.tickets
-    chronicle = Chronicle(ledger)
-    groups = Groups(ledger, reader, way_in.judge, evidence.statements, tickets, settings)
+    reader, removal, tickets = way_out.reader, way_in.removal, acting.boundary.tickets
+    event_index = EventIndex(ledger)
+    groups = Groups(ledger, reader, way_in.judge, claims.claim_keys, settings)
     everybody = way_out.audience.everybody
+    forgetting = Forgetting(
+        ledger,
+        claims.channels,
+        claims.sessions,
+        removal,
+        way_in.burial,
+        way_in.queue,
+        way_in.gate,
+        claims.claim_keys,
+        clock,
+        undo_days=settings.forget_undo_days,
+        passage_chars=settings.passage_chars,
+    )
+    claims.sessions.on_owner_message(forgetting.heard)
     return Upkeep(
-        review=Review(ledger, way_in.gate, custody, way_in.burial, reader, clock, settings.text_cap),
-        audit=Audit(ledger, chronicle),
-        incident=IncidentKit(ledger, custody, reader, way_out.register, chronicle, tickets, clock),
-        consolidator=Consolidator(ledger, ground.catalog, custody, groups, evidence.succession, everybody, clock),
-        eraser=Eraser(ground.keep, ledger, evidence.rivals, clock),
+        review=Review(ledger, way_in.gate, removal, way_in.burial, reader, clock, settings.text_cap),
+        audit=Audit(ledger, event_index),
+        incident=IncidentKit(ledger, removal, reader, way_out.origin_index, event_index, tickets, clock),
+        forgetting=forgetting,
+        consolidator=Consolidator(ledger, ground.catalog, removal, groups, claims.may_act_now, everybody, clock),
+        eraser=Eraser(ground.keep, ledger, claims.contradictions, ground.settings.channels, clock),
     )
 
 
-def _extraction(ground: Ground, evidence: Evidence, way_in: WayIn) -> Extraction:
+def _extraction(ground: Ground, claims: ClaimParts, way_in: WayIn) -> ExtractParts:
     ledger, settings, clock = ground.ledger, ground.settings, ground.clock
-    channels, sessions, gate, intake = evidence.channels, evidence.sessions, way_in.gate, way_in.intake
+    channels, sessions, gate, intake = claims.channels, claims.sessions, way_in.gate, way_in.intake
     jobs, rows = SealedJobs(ledger), SealedWorking(ledger)
     prompts = PromptLibrary(SealedPrompts(ledger), clock)
-    distiller = Distiller(ledger, jobs, Talks(sessions, rows), Provenance(intake), gate, prompts, clock)
+    distiller = Distiller(
+        ledger, jobs, ConversationView(sessions, rows), Learner(intake, settings), gate, prompts, clock
+    )
     extractions = Extractions(ledger, jobs, distiller, channels.get, settings, clock)
     sessions.on_owner_message(extractions.heard)
-    return Extraction(
-        working=Working(ledger, rows, jobs, sessions, channels, gate, intake.observe, settings, clock),
+    return ExtractParts(
+        working=WorkingSessions(ledger, rows, jobs, sessions, channels, gate, intake.observe, settings, clock),
         prompts=prompts,
         extractions=extractions,
     )

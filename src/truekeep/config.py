@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
+from truekeep import disk
 from truekeep.errors import ConfigError
 from truekeep.types import MEMBER, Channel, Standing
 
@@ -18,7 +19,7 @@ CAPABILITIES = frozenset(
 )
 MEMBER_CAPABILITIES = frozenset({"write", "confirm", "delete", "read", "observe"})
 _ENV_PREFIX = "TRUEKEEP_"
-_TABLES = frozenset({"channels", "actions", "serve"})
+_TABLES = frozenset({"channels", "tools", "serve"})
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -33,7 +34,10 @@ class Paths:
 
     @classmethod
     def resolve(cls, home: str | Path | None = None) -> Self:
-        """``home`` wins over ``$TRUEKEEP_HOME``, which wins over the XDG directories; ``$TRUEKEEP_KEYS`` moves keys."""
+        """``home`` wins over ``$TRUEKEEP_HOME``, which wins over the XDG directories; ``$TRUEKEEP_KEYS`` moves keys.
+
+        ``$TRUEKEEP_CONFIG`` names the directory of settings and rules, whichever home is in use.
+        """
         root = home if home is not None else os.environ.get("TRUEKEEP_HOME")
         if root:
             base = Path(root).expanduser().absolute()
@@ -43,8 +47,17 @@ class Paths:
             data, keys = _xdg("XDG_DATA_HOME", ".local/share"), config / "keys"
         if moved := os.environ.get("TRUEKEEP_KEYS"):
             keys = Path(moved).expanduser().absolute()
+        if elsewhere := os.environ.get("TRUEKEEP_CONFIG"):
+            # A service must not be able to write what tells it which commands to run and whom to believe.
+            config = Path(elsewhere).expanduser().absolute()
         # What is cached is derived from rules alone and named by their hash, so all homes share it.
         return cls(data=data, keys=keys, config=config, cache=_xdg("XDG_CACHE_HOME", ".cache"))
+
+
+def cache_key_file() -> Path:
+    """The key by which what is cached is known again: beside the keys of the user, whichever home is in use."""
+    keys = os.environ.get("TRUEKEEP_KEYS")
+    return (Path(keys).expanduser().absolute() if keys else _xdg("XDG_CONFIG_HOME", ".config") / "keys") / "cache.key"
 
 
 def _xdg(variable: str, default: str) -> Path:
@@ -53,32 +66,64 @@ def _xdg(variable: str, default: str) -> Path:
     return base / "truekeep"
 
 
+# Caps that are no settings, or that a service states before any keep's settings are known.
+TEXT_CAP = 8_000
+"""Characters of a memory: a fact or a passage, and what every prompt it is shown in has to hold."""
+OBSERVE_CAP = 100_000
+"""Characters of what a session takes in at once, such as a page, and of any text in a request's body."""
+QUERY_CAP = 10_000
+"""Characters of a question; it is embedded, and compared with everything."""
+BATCH_CAP = 10_000
+"""Entries of one transaction: other writers wait for it."""
+REASON_CAP = 2_000
+"""Characters of why a person decided something; it stays in the audit log for good."""
+NAME_CAP = 200
+"""Characters of a session's name, an id or a label: they are printed into logs, pages and prompts."""
+PAGE_CAP = 1_000
+"""Entries of one page of a listing, and of a list in a request's body; the next page goes on."""
+LISTING_CAP = 100_000
+"""Entries of a listing that cannot be paged, because what held at another time has no place to go on from."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All limits and defaults. Unknown names in a file or the environment are errors, never ignored."""
 
     policy: str = "strict"
     embedder: str = "minilm"
-    text_cap: int = 8_000
-    observe_cap: int = 100_000
-    field_cap: int = 200
+    text_cap: int = TEXT_CAP
+    observe_cap: int = OBSERVE_CAP
+    field_cap: int = NAME_CAP
     fields_cap: int = 32
     metadata_cap: int = 4_000
-    batch_cap: int = 10_000
-    query_cap: int = 10_000
+    batch_cap: int = BATCH_CAP
+    query_cap: int = QUERY_CAP
     k_cap: int = 1_000
     half_life_days: float = 0.0
     min_score: float = 0.0
+    recall_floor: float = 1.0
+    """Times the calibrated floor below which nothing fits; 0 never answers with nothing."""
     flood_share: float = 0.5
-    snapshot_cap: int = 1_000
+    snapshot_chars: int = 8_000
+    """Characters of a snapshot's lines; recall finds the rest."""
     queue_per_principal: int = 200
     queue_expiry_days: float = 30.0
     busy_seconds: float = 30.0
+    forget_undo_days: float = 30.0
+    """How long what the owner had forgotten can be brought back; then it is blanked."""
     hearsay_shelf_days: float = 30.0
     enrolled_shelf_days: float = 90.0
-    extract_strategy: str = ""
-    extract_debounce_seconds: float = 30.0
-    extract_delay_seconds: float = 600.0
+    learn: str = "verbatim"
+    """How a session is remembered: ``verbatim`` (the owner's words), ``off``, or a strategy that adds gists to them."""
+    learn_debounce_seconds: float = 30.0
+    learn_delay_seconds: float = 600.0
+    learn_topics: str = ""
+    """What is learned about, as words with commas between ("travel, food"); with a minus before it, what is not
+    ("-health")."""
+    retention_days: float = 0.0
+    """How long what the owner said is kept after it was said last; 0 keeps it until it is forgotten."""
+    passage_chars: int = 1_200
+    """The longest passage; a longer message becomes several that overlap by a sentence."""
     working_cap: int = 100_000
     anchor: str = "keys"
     master_key: str = ""
@@ -88,9 +133,8 @@ class Settings:
     judge_seconds: float = 10.0
     ticket_minutes: float = 15.0
     credits_per_hour: int = 60
-    hearsay_may_act_by_credit: bool = False
-    actions: Mapping[str, Any] = field(default_factory=dict)
-    """The ``[actions]`` tables as the operator wrote them; the act boundary reads and checks them."""
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    """The ``[tools]`` tables as the operator wrote them; the act boundary reads and checks them."""
     serve: Mapping[str, Any] = field(default_factory=dict)
     """The ``[serve]`` table as the operator wrote it; the service reads and checks it."""
     channels: Mapping[str, Channel] = field(default_factory=lambda: default_channels())  # noqa: PLW0108 - defined below
@@ -98,14 +142,14 @@ class Settings:
     @classmethod
     def load(cls, config_dir: Path) -> Settings:
         """Defaults, then ``config.toml``, then ``TRUEKEEP_*`` variables."""
-        values = _from_file(config_dir / "config.toml")
+        values = _renamed(_from_file(config_dir / "config.toml"))
         channels = default_channels() | _channels(values.pop("channels", {}))
-        actions, serve = values.pop("actions", {}), values.pop("serve", {})
-        if not isinstance(serve, dict):
-            raise ConfigError("[serve] must be a table.")
-        values |= _from_environment()
+        tools, serve = values.pop("tools", {}), values.pop("serve", {})
+        if not isinstance(serve, dict) or not isinstance(tools, dict):
+            raise ConfigError("[serve] and [tools] must be tables.")
+        values |= _renamed(_from_environment())
         typed = {name: _typed(name, value) for name, value in values.items()}
-        return replace(cls(), **typed, actions=actions, serve=serve, channels=channels)
+        return replace(cls(), **typed, tools=tools, serve=serve, channels=channels)
 
     def with_policy(self, policy: str) -> Settings:
         """The same settings under another preset."""
@@ -147,18 +191,58 @@ def _channel(name: str, entry: Any) -> Channel:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(disk.read_trusted(path).decode("utf-8"))
     except FileNotFoundError:
         return {}
+    except disk.UnsafeFile as error:
+        raise ConfigError(
+            f"The settings file is not believed, because others can write it: {path}",
+            code="config_unsafe",
+            hint=f"chmod go-w {path} {path.parent}, and let it belong to you or to root.",
+        ) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"The settings file cannot be read: {path}", hint=str(error)) from error
 
 
 def _from_environment() -> dict[str, Any]:
-    names = {
-        f"{_ENV_PREFIX}{entry.name.upper()}": entry.name for entry in fields(Settings) if entry.name not in _TABLES
-    }
+    known = [entry.name for entry in fields(Settings) if entry.name not in _TABLES]
+    names = {f"{_ENV_PREFIX}{name.upper()}": name for name in (*known, *_RENAMED, "hearsay_may_act_by_credit")}
     return {names[variable]: os.environ[variable] for variable in names if variable in os.environ}
+
+
+_RENAMED = {
+    "extract_strategy": "learn",
+    "extract_debounce_seconds": "learn_debounce_seconds",
+    "extract_delay_seconds": "learn_delay_seconds",
+}
+"""Names that settings had in 0.1.0, and the present ones."""
+
+
+def _renamed(values: dict[str, Any]) -> dict[str, Any]:
+    """The settings under their present names. What no longer exists is refused with what to do, never ignored."""
+    if _SWITCH.get(str(values.pop("hearsay_may_act_by_credit", False)).casefold(), True):
+        raise ConfigError(
+            "hearsay_may_act_by_credit is gone: what was merely read never acts.",
+            hint="Remove the line. Approve such memories in review, or enrol the system they come from.",
+        )
+    if "actions" in values:
+        raise ConfigError("[actions] is gone: tools are declared, and grants are the owner's.", hint=_as_tools(values))
+    present = {_RENAMED.get(name, name): value for name, value in values.items()}
+    if present.get("learn") == "":
+        # The empty strategy of 0.1.0 was its default, and meant that nobody had chosen.
+        del present["learn"]
+    return present
+
+
+def _as_tools(values: Mapping[str, Any]) -> str:
+    """The lines that say of each action what its old table said."""
+    actions = values["actions"] if isinstance(values["actions"], dict) else {}
+    lines = [
+        f'[tools."{name}"] reads = {str(not entry.get("consequential", True)).lower()}'
+        for name, entry in actions.items()
+        if isinstance(entry, dict)
+    ]
+    return f"Write {'; '.join(lines) or '[tools]'}. Make grants with 'truekeep grants add'."
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -4,7 +4,8 @@
 >>> guarded = guard(pay, session=session)   # doctest: +SKIP
 >>> guarded(account="1180-22", amount=300)  # doctest: +SKIP
 
-The call is checked, its ticket redeemed, and only then does the tool run. A call that is denied raises
+The call is checked, its ticket redeemed, and only then does the tool run, with a copy of the arguments that were
+judged. A session of the host's is told what the tool returned. A call that is denied raises
 ``ActionRefused``; one that the owner has to confirm raises ``ConfirmationNeeded`` with the ticket to confirm, and runs
 when it is called again with ``ticket=``. A tool that fails has used its ticket up: nothing happens twice.
 """
@@ -13,10 +14,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from truekeep.boundary import ActionAnswer, Ticket
+from truekeep.act.boundary import ActionAnswer, Ticket
+from truekeep.act.calls import plain_arguments
 from truekeep.errors import ActionRefused, ConfirmationNeeded, InvalidRequest, TicketRefused
 
 R = TypeVar("R")
@@ -41,29 +43,111 @@ def guard(
     ``ticket=answer.ticket``.
     ``name`` is what the action is called in the settings, else the tool's own name.
     """
-    action = name or str(getattr(tool, "__name__", type(tool).__name__))
+    action = name or _name_of(tool)
     signature = inspect.signature(tool)
     if "ticket" in signature.parameters:
         raise InvalidRequest("A tool with an argument named 'ticket' cannot be guarded.", code="ticket_argument")
 
-    def let_through(args: tuple[Any, ...], kwargs: dict[str, Any], ticket: Ticket | str | None) -> None:
-        _redeem(session, action, _arguments(signature, args, kwargs), ticket, run)
+    def let_through(args: tuple[Any, ...], kwargs: dict[str, Any], ticket: Ticket | str | None) -> dict[str, Any]:
+        """The arguments that were judged, as a copy that nobody else can change."""
+        given = plain_arguments(_arguments(signature, args, kwargs))
+        _redeem(session, action, given, ticket, run)
+        return given
 
-    if inspect.iscoroutinefunction(tool) or inspect.iscoroutinefunction(getattr(tool, "__call__", None)):  # noqa: B004
+    host: object = session
 
-        @functools.wraps(tool)
+    def seen(result: Any) -> Any:
+        if isinstance(host, _Observes):
+            host.observe_result(action, result)
+        return result
+
+    kind = _kind(tool)
+    if kind == "coroutine":
+
+        @functools.wraps(_wrapped(tool))
         async def guarded_async(*args: Any, ticket: Ticket | str | None = None, **kwargs: Any) -> Any:
-            let_through(args, kwargs, ticket)
-            return await tool(*args, **kwargs)  # type: ignore[misc]
+            given = let_through(args, kwargs, ticket)
+            return seen(await _call(tool, signature, given))
 
         return guarded_async  # type: ignore[return-value]
 
-    @functools.wraps(tool)
+    @functools.wraps(_wrapped(tool))
     def guarded(*args: Any, ticket: Ticket | str | None = None, **kwargs: Any) -> R:
-        let_through(args, kwargs, ticket)
-        return tool(*args, **kwargs)
+        given = let_through(args, kwargs, ticket)
+        result = _call(tool, signature, given)
+        if kind == "generator":
+            return _watched(result, seen)  # type: ignore[return-value]
+        return seen(result)  # type: ignore[no-any-return]
 
     return guarded
+
+
+@runtime_checkable
+class _Observes(Protocol):
+    """A session of the host's: it may report what a tool returned. An agent's handle may not."""
+
+    def observe_result(self, tool: str, result: Any, *, principal: str | None = None) -> None:
+        """Report a tool's result."""
+
+
+def _watched(results: Iterator[Any], seen: Callable[[Any], Any]) -> Iterator[Any]:
+    """The results of a generator, each reported before it is handed on."""
+    for result in results:
+        yield seen(result)
+
+
+def _wrapped(tool: Callable[..., Any]) -> Callable[..., Any]:
+    return tool.func if isinstance(tool, functools.partial) else tool
+
+
+def _kind(tool: Callable[..., Any]) -> str:
+    candidates = (_wrapped(tool), getattr(_wrapped(tool), "__call__", None))  # noqa: B004 - the method is looked at
+    if any(inspect.iscoroutinefunction(one) for one in candidates):
+        return "coroutine"
+    if any(inspect.isasyncgenfunction(one) for one in candidates):
+        raise InvalidRequest(
+            "A tool that yields asynchronously cannot be guarded.",
+            code="tool_not_guardable",
+            hint="Wrap it in a coroutine that returns its whole result.",
+        )
+    return "generator" if any(inspect.isgeneratorfunction(one) for one in candidates) else "function"
+
+
+def _name_of(tool: Callable[..., Any]) -> str:
+    """A tool's real name: of the function behind a partial, of a method, or of a framework's tool object."""
+    inner = tool
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    named = getattr(inner, "__name__", None) or getattr(inner, "name", None)
+    if not isinstance(named, str) or named == "<lambda>":
+        raise InvalidRequest(
+            "This tool has no name of its own.",
+            code="tool_without_name",
+            hint="Pass name=…, the name its calls are judged under.",
+        )
+    return named
+
+
+def _call(tool: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any]) -> Any:
+    """Call the tool with just the arguments that were judged."""
+    positional: list[Any] = []
+    named: dict[str, Any] = dict(given)
+    for name, parameter in signature.parameters.items():
+        if name not in named:
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            positional += named.pop(name)
+        elif parameter.kind is inspect.Parameter.POSITIONAL_ONLY or _has_rest(signature, name):
+            positional.append(named.pop(name))
+    return tool(*positional, **named)
+
+
+def _has_rest(signature: inspect.Signature, name: str) -> bool:
+    """Whether a plain argument stands before a rest of positional ones, and so has to be passed by its place."""
+    kinds = [parameter.kind for parameter in signature.parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return False
+    return list(signature.parameters).index(name) < kinds.index(inspect.Parameter.VAR_POSITIONAL)
 
 
 def _arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -87,10 +171,11 @@ def _redeem(
 ) -> None:
     if ticket is None and session is not None:
         ticket = _checked(session, action, arguments, run)
-    if isinstance(ticket, Ticket):
-        ticket.redeem(action, arguments)
-    elif ticket is not None and session is not None:
+    if ticket is not None and session is not None:
+        # A ticket that another session got is refused there, whoever holds it.
         session.redeem(ticket, action, arguments)
+    elif isinstance(ticket, Ticket):
+        ticket.redeem(action, arguments)
     else:
         raise TicketRefused("This tool runs only with a ticket.", code="no_ticket", hint="Pass ticket=answer.ticket.")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from truekeep.candidate import checked_text
+from truekeep.config import OBSERVE_CAP
 from truekeep.errors import InvalidRequest, InvalidText
-from truekeep.policy import blocked_sentence, decide, preset
 from truekeep.screens.standard import panel
+from truekeep.trust.candidate import checked_text
+from truekeep.trust.policy import blocked_sentence, decide, preset
 from truekeep.types import Finding, Standing, Threat
 
-_CAP = 100_000
 _OWNER_SOURCE = "user_direct"
 
 
@@ -33,7 +33,7 @@ def threats(text: str, scope: str = "strict") -> list[Finding]:
         raise InvalidText("The text must be a string.", code="text_not_a_string")
     if not text.strip():
         return []
-    findings = screens.examine({"text": checked_text(text, _CAP)}, Standing.OWNER)
+    findings = screens.examine({"text": checked_text(text, OBSERVE_CAP)}, Standing.OWNER)
     held = [finding for finding in findings if finding.threat is not Threat.PREFERENCE]
     return sorted(held, key=lambda finding: -finding.severity)
 
@@ -46,9 +46,9 @@ def screen_candidate(candidate: Mapping[str, Any]) -> str:
     if not isinstance(candidate, Mapping) or not isinstance(candidate.get("provenance", {}), Mapping):
         raise InvalidRequest("A candidate is a mapping with 'fact' and 'provenance'.")
     provenance = candidate.get("provenance", {})
-    fields = {"text": checked_text(candidate.get("fact"), _CAP)}
+    fields = {"text": checked_text(candidate.get("fact"), OBSERVE_CAP)}
     if provenance.get("quote"):
-        fields["quote"] = checked_text(provenance["quote"], _CAP)
+        fields["quote"] = checked_text(provenance["quote"], OBSERVE_CAP)
     standing = Standing.OWNER if provenance.get("source_type") == _OWNER_SOURCE else Standing.HEARSAY
     findings = panel().examine(fields, standing)
     return decide(preset("strict"), standing, findings).decision.value

@@ -12,6 +12,8 @@ from typing import Any
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 MEMBER = "member:"
 """How the channel of a person in a shared keep is named: ``member:eva``."""
+EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9899, 12, 31, tzinfo=UTC)
+"""Moments that can be reckoned with: from the outermost ones Python has, a zone or a life span leads to none at all."""
 
 
 class Standing(IntEnum):
@@ -21,14 +23,15 @@ class Standing(IntEnum):
     ENROLLED = 1
     OWNER = 2
 
-    @property
-    def label(self) -> str:
-        """The lower-case name used in JSON, configuration and the terminal."""
-        return self.name.lower()
+    label: str
+    """The lower-case name used in JSON, configuration and the terminal."""
+
+    def __init__(self, _: int) -> None:
+        self.label = self.name.lower()
 
 
 class Decision(StrEnum):
-    """What the policy decided about a candidate, or the act boundary about a call."""
+    """What the policy decided about a candidate. The act boundary answers a call with ``Answer``."""
 
     ACCEPT = "accept"
     QUARANTINE = "quarantine"
@@ -44,10 +47,11 @@ class Severity(IntEnum):
     HIGH = 3
     CRITICAL = 4
 
-    @property
-    def label(self) -> str:
-        """The lower-case name used in rules and JSON."""
-        return self.name.lower()
+    label: str
+    """The lower-case name used in rules and JSON."""
+
+    def __init__(self, _: int) -> None:
+        self.label = self.name.lower()
 
 
 class Threat(StrEnum):
@@ -131,6 +135,17 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Gist:
+    """The agent's reading of what the owner said. It helps to find the words and proves nothing."""
+
+    text: str
+    is_plain: bool = False
+    """Whether a prompt may show it: it was worded from those words alone, in a clean session, and adds no value."""
+    prompt: str | None = None
+    """The hash of the custom prompt that made it, so that a bad prompt can be revoked with all it made."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """Text on its way in, with everything that will be stored beside it."""
 
@@ -143,6 +158,9 @@ class Candidate:
     metadata: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     as_of: datetime | None = None
     expires_at: datetime | None = None
+    gist: Gist | None = None
+    question: str = ""
+    """What a bare answer ("yes", "the 14th") answers, where the agent asked it in a clean session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +193,6 @@ class Memory:
     metadata: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
     expires_at: datetime | None = None
     version: int = 1
-    approval: Approval | None = None
     screened: str = ""
     """The digest of the screens that found nothing in this text when it was written."""
     valid_from: datetime | None = None
@@ -188,6 +205,12 @@ class Memory:
     """The keyed digests of the questions it answers."""
     order: int = 0
     """The number of the event with which it was written."""
+    approval: Approval | None = None
+    gist: Gist | None = None
+    question: str = ""
+    """What the text answers, where it says little without that."""
+    said: int = 1
+    """How often the owner said it; ``as_of`` is when they said it last."""
     seq: int = 0
     verified: bool = True
 
@@ -318,6 +341,14 @@ class Recalled:
     """The newer memory that replaced it; only an answer about the past holds such hits."""
     valid_until: datetime | None = None
     """From when on it no longer holds: because its text says so, or because something newer does."""
+    gist: str = ""
+    """The agent's reading of it, where that was worded from these words alone and adds nothing to them."""
+    question: str = ""
+    """What it answers, where it says little without that."""
+    newer: str | None = None
+    """The id of a later hit about the same thing that announces a change: this one is older, and may be outdated."""
+    window: tuple[int, int] | None = None
+    """Which part of a long passage ``text`` is, where the whole was over the answer's budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,5 +392,8 @@ def utc_text(moment: datetime) -> str:
 
 
 def utc_moment(text: str) -> datetime:
-    """The moment behind ``utc_text``."""
-    return datetime.fromisoformat(text)
+    """The moment behind ``utc_text``, within the bounds of what can be reckoned with.
+
+    Keeps from before there were bounds may hold moments beyond them; these count as the nearest one that is within.
+    """
+    return min(max(datetime.fromisoformat(text), EARLIEST), LATEST)

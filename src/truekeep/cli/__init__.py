@@ -14,7 +14,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "remember": ("memories:remember", "Put a text through the gate."),
     "recall": ("memories:recall", "Find the memories that answer a question."),
     "list": ("memories:list_memories", "List all memories."),
-    "forget": ("memories:forget", "Delete a memory."),
+    "forget": ("memories:forget", "Forget what you said, or delete a memory."),
     "snapshot": ("memories:snapshot", "Print the frozen text a session's prompt gets."),
     "import": ("load:import_memories", "Import many memories from a file."),
     "export": ("load:export", "Write all memories as signed JSON lines."),
@@ -23,6 +23,8 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "scan": ("scan:scan", "Scan files or standard input for threats."),
     "review": ("review:review", "Look at what was held back; approve or reject it."),
     "actions": ("actions:actions", "Judge tool calls, and confirm or decline those that wait."),
+    "why": ("actions:why", "Say how the boundary's answer to a call came about."),
+    "grants": ("grants:grants", "List, add and take back standing permissions for tool calls."),
     "channels": ("channels:channels", "List, enrol and retire the ways into a keep."),
     "trace": ("incident:trace", "Show where a memory came from and what it touched."),
     "exposures": ("incident:exposures", "List the sessions and actions that a memory reached."),
@@ -95,8 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+        sys.exit(_explain(error))
     except (click.Abort, KeyboardInterrupt):
         click.echo("Stopped.", err=True)
         sys.exit(130)
@@ -107,6 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _explain(error: Exception) -> int:
+    """The exit code, once the person was told."""
     from truekeep.cli.failure import explain  # noqa: PLC0415 - only when something went wrong
 
     return explain(error)

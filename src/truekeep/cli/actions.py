@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from truekeep.act.question import ConfirmQuestion, question_about
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_styled
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truekeep import Keep
 
 _STYLES = {"allow": "bold green", "confirm": "bold yellow", "deny": "bold red"}
 
@@ -54,18 +60,34 @@ def check(
 def pending(session: str | None, keep_name: str, home: str | None, output: str) -> None:
     """Show the calls that wait for the owner."""
     with open_keep(keep_name, home) as keep:
-        waiting = [record.as_dict() for record in keep.actions.pending(session)]
+        waiting = keep.actions.pending(session)
     if output == "json":
-        print_json(waiting)
+        print_json([record.as_dict() | question_about(record).as_dict() for record in waiting])
         return
     out = console()
     if not waiting:
         out.print("Nothing is waiting.", style="green")
     for record in waiting:
-        print_styled(out, (record["ticket"], "bold"), (f"  {record['action']} in {record['session']}", ""))
-        print_styled(out, (one_line(json.dumps(record["arguments"], ensure_ascii=False)), ""), indent=2)
-        for reason in record["reasons"]:
-            print_styled(out, (one_line(reason), "dim"), indent=2)
+        print_styled(out, (record.id, "bold"), (f"  in {one_line(record.session)}", ""))
+        print_question(out, question_about(record))
+
+
+def print_question(out: Console, question: ConfirmQuestion) -> None:
+    """What the owner is asked: each value with its origin, what only others wrote in red, and what would leave."""
+    print_styled(out, (one_line(question.tool), "bold"), indent=2)
+    for value in question.values:
+        style = "bold red" if value.is_hearsay else "yellow" if value.is_doubtful else ""
+        named = f" ({', '.join(map(quoted, value.sources))})" if value.sources else ""
+        print_styled(out, (f"{value.path} = {quoted(value.text)}", ""), (f"  {value.words}{named}", style), indent=4)
+    if question.leaving:
+        print_styled(out, ("would leave: " + ", ".join(map(quoted, question.leaving)), "bold red"), indent=4)
+    for reason in question.reasons:
+        print_styled(out, (one_line(reason), "dim"), indent=4)
+
+
+def quoted(text: str) -> str:
+    """Somebody's text between marks, on one line."""
+    return f"\u27e6{one_line(text)}\u27e7"
 
 
 @actions.command()
@@ -73,8 +95,11 @@ def pending(session: str | None, keep_name: str, home: str | None, output: str) 
 @click.option("--via", default="user", show_default=True, help="The channel of the person who decides.")
 @with_keep
 def confirm(ticket: str, via: str, keep_name: str, home: str | None, output: str) -> None:
-    """Let the call behind TICKET happen, once."""
+    """Let the call behind TICKET happen, once. On a terminal the call is shown first, and the default is no."""
     with open_keep(keep_name, home) as keep:
+        if sys.stdin.isatty() and output != "json":
+            _show(keep, ticket)
+            click.confirm("Do it, just so and once?", default=False, abort=True)
         keep.actions.confirm(ticket, via=via)
     _settled(output, ticket, "confirmed")
 
@@ -103,6 +128,29 @@ def credit(run: str, outcome: str, via: str, keep_name: str, home: str | None, o
         print_json(counted)
     else:
         console().print(f"Noted. It counts for {len(counted['memories'])} memories.", style="green")
+
+
+@click.command()
+@click.argument("ticket")
+@with_keep
+def why(ticket: str, keep_name: str, home: str | None, output: str) -> None:
+    """Say how the answer with TICKET came about: the call, where each value is from, what tainted the session."""
+    with open_keep(keep_name, home) as keep:
+        told = keep.actions.why(ticket)
+        if output == "json":
+            print_json(told)
+            return
+        out = console()
+        print_styled(out, (told["decision"], _STYLES[told["decision"]]), (f"  {told['code']}, now {told['state']}", ""))
+        _show(keep, ticket)
+        taint = told["session_is_tainted_by"]
+        state = "clean" if told["session_was_clean"] else "tainted"
+        print_styled(out, (f"The session was {state}. {one_line(taint)}".strip(), "dim"), indent=2)
+
+
+def _show(keep: Keep, ticket: str) -> None:
+    if (question := keep.actions.question(ticket)) is not None:
+        print_question(console(), question)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_styled
 from truekeep.errors import StoreCorrupt, StoreError, StoreTampered
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 from truekeep.types import utc_text
 
 
@@ -67,7 +67,7 @@ def accept(by: str, reason: str, dry_run: bool, keep_name: str, home: str | None
 
     What is gone stays gone; the decision is written into the audit log with who and why.
     """
-    from truekeep.recovery import accept as accept_keep  # noqa: PLC0415 - loads the store
+    from truekeep.ops.recovery import accept as accept_keep  # noqa: PLC0415 - loads the store
 
     done = accept_keep(keep_name, by=by, reason=reason, dry_run=dry_run, home=home)
     if output == "json":
@@ -97,7 +97,7 @@ def salvage(keep_name: str, home: str | None, output: str) -> None:  # noqa: ARG
 
     'truekeep import' takes the lines into another keep, as hearsay.
     """
-    from truekeep.salvage import salvage as salvage_keep  # noqa: PLC0415 - loads the store
+    from truekeep.ops.salvage import salvage as salvage_keep  # noqa: PLC0415 - loads the store
 
     for entry in salvage_keep(keep_name, home=home):
         click.echo(json.dumps(entry, ensure_ascii=False))

@@ -12,7 +12,7 @@ import click
 
 from truekeep.cli.options import common
 from truekeep.cli.output import STYLES, WORDS, console, print_json, print_styled, why
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 from truekeep.types import Verdict
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ _QUESTION = "Which account number does Northwind have?"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """One thing that was tried, and what came of it."""
 
     title: str
@@ -100,24 +100,24 @@ def _tell(folder: Path, out: Console) -> None:
             out.print(f"  {command}", style="cyan")
 
 
-def _honest(keep: Keep) -> Iterator[Step]:
+def _honest(keep: Keep) -> Iterator[DemoStep]:
     for fact in _FACTS:
         yield _step("owner", fact, keep.remember(fact, via="user"))
 
 
-def _poisoned_document(keep: Keep) -> Iterator[Step]:
+def _poisoned_document(keep: Keep) -> Iterator[DemoStep]:
     yield _step("order in a page", _DOCUMENT, keep.remember(_DOCUMENT, via="web", principal=_PAGE))
     yield _step("lie with no pattern", _QUIET_LIE, keep.remember(_QUIET_LIE, via="web", principal=_PAGE))
 
 
-def _injection(keep: Keep) -> Iterator[Step]:
+def _injection(keep: Keep) -> Iterator[DemoStep]:
     yield _step("even as the owner", _INJECTION, keep.remember(_INJECTION, via="user"))
 
 
-def _smuggled(keep: Keep) -> Iterator[Step]:
+def _smuggled(keep: Keep) -> Iterator[DemoStep]:
     entry = next(memory for memory in keep.get_memories() if memory["blocked"])
     reason = f"{keep.audit.verify().problems[0]}; matched {', '.join(entry['block_reason'][1:])}."
-    yield Step("forged row", _SMUGGLED, "blocked", "bold red", reason)
+    yield DemoStep("forged row", _SMUGGLED, "blocked", "bold red", reason)
 
 
 def _smuggle(folder: Path) -> None:
@@ -148,15 +148,15 @@ def _print_recall(out: Console, keep: Keep) -> None:
             print_styled(out, (hit.why, "dim"), indent=11)
 
 
-def _step(title: str, text: str, verdict: Verdict) -> Step:
-    return Step(title, text, WORDS[verdict.decision], STYLES[verdict.decision], why(verdict))
+def _step(title: str, text: str, verdict: Verdict) -> DemoStep:
+    return DemoStep(title, text, WORDS[verdict.decision], STYLES[verdict.decision], why(verdict))
 
 
 def _heading(out: Console, text: str) -> None:
     out.print(f"\n{text}", style="bold underline")
 
 
-def _print_steps(out: Console, steps: Iterator[Step]) -> None:
+def _print_steps(out: Console, steps: Iterator[DemoStep]) -> None:
     for step in steps:
         print_styled(out, (f"{step.title}: ", "dim"), (f"“{one_line(step.text)}”", ""))
         print_styled(out, (step.outcome, step.style), (f"  {step.why}", "dim"), indent=2)
@@ -165,7 +165,7 @@ def _print_steps(out: Console, steps: Iterator[Step]) -> None:
 def _as_json(folder: Path) -> dict[str, Any]:
     from truekeep.keep import Keep  # noqa: PLC0415 - loaded when the demo runs, not for --help
 
-    parts: tuple[tuple[str, Callable[[Keep], Iterator[Step]]], ...] = (
+    parts: tuple[tuple[str, Callable[[Keep], Iterator[DemoStep]]], ...] = (
         ("honest", _honest),
         ("poisoned_document", _poisoned_document),
         ("injection", _injection),
@@ -185,5 +185,5 @@ def _as_json(folder: Path) -> dict[str, Any]:
         }
 
 
-def _plain(step: Step) -> dict[str, str]:
+def _plain(step: DemoStep) -> dict[str, str]:
     return {"title": step.title, "text": step.text, "outcome": step.outcome, "why": step.why}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import stat
 import sys
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from truekeep import __version__
+from truekeep import __version__, disk
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, print_styled
@@ -28,7 +29,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """One thing that was looked at."""
 
     name: str
@@ -58,40 +59,41 @@ def doctor(home: str | None, output: str) -> None:
         sys.exit(REFUSED)
 
 
-def _parts() -> Iterator[Check]:
-    yield Check("truekeep", __version__)
-    yield Check("python", platform.python_version())
+def _parts() -> Iterator[DoctorCheck]:
+    yield DoctorCheck("truekeep", __version__)
+    yield DoctorCheck("python", platform.python_version())
     for part in _PARTS:
         try:
-            yield Check(part, metadata.version(part))
+            yield DoctorCheck(part, metadata.version(part))
         except metadata.PackageNotFoundError:
-            yield Check(part, "not installed", ok=part == "hyperscan", hint="pip install truekeep")
+            yield DoctorCheck(part, "not installed", ok=part == "hyperscan", hint="pip install truekeep")
 
 
-def _engines(paths: Paths) -> Iterator[Check]:
+def _engines(paths: Paths) -> Iterator[DoctorCheck]:
     from truekeep.screens.standard import engine_in_use, panel  # noqa: PLC0415 - loads the rule engine
     from truekeep.stores.keys import choose_cipher  # noqa: PLC0415
 
-    yield Check("cipher for new keeps", choose_cipher())
+    yield DoctorCheck("cipher for new keeps", choose_cipher())
     try:
         settings = Settings.load(paths.config)
-        yield Check("policy", settings.policy)
-        yield Check("channels", ", ".join(sorted(settings.channels)))
-        yield Check("screens", panel(paths=paths).digest[:16])
+        yield DoctorCheck("policy", settings.policy)
+        yield DoctorCheck("channels", ", ".join(sorted(settings.channels)))
+        yield DoctorCheck("screens", panel(paths=paths).digest[:16])
         count, engine = engine_in_use(paths)
-        yield Check("rule engine", f"{engine}, {count} rules in force")
-        yield Check("embedder", settings.embedder)
+        yield DoctorCheck("rule engine", f"{engine}, {count} rules in force")
+        yield DoctorCheck("embedder", settings.embedder)
     except TruekeepError as error:
-        yield Check("settings", str(error), ok=False, hint=error.hint)
+        yield DoctorCheck("settings", str(error), ok=False, hint=error.hint)
 
 
-def _places(paths: Paths) -> Iterator[Check]:
+def _places(paths: Paths) -> Iterator[DoctorCheck]:
     for name, path in (("data", paths.data), ("keys", paths.keys), ("settings", paths.config)):
         yield _place(f"{name} directory", path)
     for key in sorted(paths.keys.glob("**/*.key")):
         yield _place(f"key {key.stem}", key)
+    yield _settings_apart(paths)
     together = paths.data.parent == paths.keys.parent
-    yield Check(
+    yield DoctorCheck(
         "keys apart from data",
         "no: one backup would take both" if together else "yes",
         hint="Set TRUEKEEP_KEYS to a place that backups of the data do not reach: only then a restored old copy "
@@ -101,28 +103,48 @@ def _places(paths: Paths) -> Iterator[Check]:
     )
 
 
-def _place(name: str, path: Path) -> Check:
+def _settings_apart(paths: Paths) -> DoctorCheck:
+    """Whoever writes the settings decides which command answers for the master key, and who counts as the owner."""
+    name, nearest = "settings apart from data", paths.config
+    while not nearest.exists():
+        nearest = nearest.parent
+    if disk.others_can_write(nearest):
+        return DoctorCheck(name, f"no: others can write {nearest}", ok=False, hint=f"chmod go-w {nearest}")
+    apart = "Let TRUEKEEP_CONFIG name a directory that the service can read and not write, such as /etc/truekeep."
+    if os.environ.get("TRUEKEEP_CONFIG") and _can_write(nearest):
+        return DoctorCheck(name, f"no: this user can write {nearest}", ok=False, hint=apart)
+    if paths.data.is_relative_to(paths.config):
+        return DoctorCheck(name, "no: fine for a person's own home, not for a service", hint=apart)
+    return DoctorCheck(name, "yes")
+
+
+def _can_write(directory: Path) -> bool:
+    """Whether this user could change the settings; root always can, and is not asked."""
+    return os.geteuid() != 0 and os.access(directory, os.W_OK)
+
+
+def _place(name: str, path: Path) -> DoctorCheck:
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
-        return Check(name, f"{path} (not there yet)")
+        return DoctorCheck(name, f"{path} (not there yet)")
     private = not mode & _OTHERS or name == "settings directory"
-    return Check(name, f"{path} (mode {mode:04o})", ok=private, hint="" if private else f"chmod go-rwx {path}")
+    return DoctorCheck(name, f"{path} (mode {mode:04o})", ok=private, hint="" if private else f"chmod go-rwx {path}")
 
 
-def _keeps(paths: Paths) -> Iterator[Check]:
+def _keeps(paths: Paths) -> Iterator[DoctorCheck]:
     from truekeep.stores.files import keep_names  # noqa: PLC0415 - loads the store
 
     try:
         settings = Settings.load(paths.config)
     except TruekeepError:
         return  # said above
-    yield Check("anchors", settings.anchor)
+    yield DoctorCheck("anchors", settings.anchor)
     for name in keep_names(paths):
         yield from _keep(paths, name, settings)
 
 
-def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[Check]:
+def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[DoctorCheck]:
     from truekeep.keep import now  # noqa: PLC0415 - loads the store
     from truekeep.stores.files import keyring, open_ledger  # noqa: PLC0415
 
@@ -130,20 +152,20 @@ def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[Check]:
         ledger = open_ledger(paths, name, now, settings)
     except TruekeepError as error:
         since = f" (known good: {error.since})" if isinstance(error, StoreTampered) and error.since else ""
-        yield Check(f"keep {name}", f"{error}{since}", ok=False, hint=error.hint)
+        yield DoctorCheck(f"keep {name}", f"{error}{since}", ok=False, hint=error.hint)
         return
     try:
         facts, result = ledger.describe(), ledger.verify()
         words = f"{facts['cipher']}, schema {facts['schema']}, {result.events} events, {result.rows} rows"
-        yield Check(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
+        yield DoctorCheck(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
     finally:
         ledger.close()
     if keyring(paths, settings).open(name).pending:
         hint = f"Finish it with: truekeep keys rotate --data --keep {name}"
-        yield Check(f"keys of {name}", "a rotation or restore was cut off", ok=False, hint=hint)
+        yield DoctorCheck(f"keys of {name}", "a rotation or restore was cut off", ok=False, hint=hint)
 
 
-def _print(out: Console, checks: list[Check]) -> None:
+def _print(out: Console, checks: list[DoctorCheck]) -> None:
     from rich.table import Column, Table  # noqa: PLC0415 - not needed for --help and JSON
     from rich.text import Text  # noqa: PLC0415
 

@@ -13,9 +13,9 @@ import click
 from truekeep.cli.options import open_keep, with_keep
 
 if TYPE_CHECKING:
-    from truekeep.distil import Distilled, Taken
     from truekeep.extract.conversation import Conversation, Extraction
     from truekeep.extract.llm import ChatModel
+    from truekeep.extract.run import Distilled, Taken
     from truekeep.keep import Keep
 
 _LONGEST = 10_000_000
@@ -136,14 +136,14 @@ def _print_table(runs: Sequence[Distilled]) -> None:
     from rich.text import Text  # noqa: PLC0415 - not needed for JSON
 
     from truekeep.cli.output import STYLES, WORDS, console, table  # noqa: PLC0415
-    from truekeep.fence import one_line  # noqa: PLC0415
+    from truekeep.trust.fence import one_line  # noqa: PLC0415
 
-    listing = table("verdict", "memory", "why", "proof", wide="memory")
+    listing = table("verdict", "memory", "why", "gist", wide="memory")
     for one in (one for run in runs for one in run.taken):
         verdict = one.verdict
         word = Text(WORDS[verdict.decision], style=STYLES[verdict.decision])
-        why, proof = Text(verdict.code, style="dim"), Text(one.proof.code, style="dim")
-        listing.add_row(word, Text(one_line(one.extraction.text)), why, proof)
+        why, gist = Text(verdict.code, style="dim"), Text(one_line(one.gist), style="dim")
+        listing.add_row(word, Text(one_line(one.extraction.text)), why, gist)
     out = console()
     if listing.row_count:
         out.print(listing)
@@ -167,8 +167,8 @@ def _run_members(run: Distilled) -> dict[str, Any]:
 
 
 def _taken_members(one: Taken) -> dict[str, Any]:
-    proof = {"ok": one.proof.ok, "code": one.proof.code, "reason": one.proof.reason}
-    return _members(one.extraction) | {"proof": proof, "verdict": one.verdict.as_dict()}
+    members = {"owners_words": one.is_owners, "gist": one.gist, "verdict": one.verdict.as_dict()}
+    return _members(one.extraction) | members
 
 
 def _print_found(found: list[Extraction], output: str) -> None:
@@ -179,7 +179,7 @@ def _print_found(found: list[Extraction], output: str) -> None:
         return
     from rich.text import Text  # noqa: PLC0415 - not needed for JSON
 
-    from truekeep.fence import one_line  # noqa: PLC0415
+    from truekeep.trust.fence import one_line  # noqa: PLC0415
 
     if not found:
         console().print("Nothing to remember was found.", style="dim")

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from truekeep import disk
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, table
 from truekeep.errors import InvalidRequest
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
-    from truekeep.incident import Report
+    from truekeep.incident.report import IncidentReport
 
 _by = click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
 _reason = click.option("--reason", required=True, help="Why; goes into the audit log and the report.")
@@ -183,7 +184,7 @@ def _progress(done: int, total: int) -> None:
         click.echo(f"\r{done} of {total} groups", err=True, nl=done == total)
 
 
-def _print(report: Report, html: Path | None, output: str, *, done: bool = True) -> None:
+def _print(report: IncidentReport, html: Path | None, output: str, *, done: bool = True) -> None:
     if output == "json":
         print_json(report.as_dict())
     else:
@@ -192,6 +193,6 @@ def _print(report: Report, html: Path | None, output: str, *, done: bool = True)
             click.echo("Nothing was changed. Give --yes to do it.", err=True)
     if html is not None:
         try:
-            html.write_text(report.html(), "utf-8")
+            disk.replace(html.absolute(), report.html().encode())
         except OSError as error:
             raise InvalidRequest("The page cannot be written.", hint=type(error).__name__) from error

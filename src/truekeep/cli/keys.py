@@ -70,8 +70,8 @@ def _rotated_master(paths: Paths, settings: Settings, to: str) -> dict[str, Any]
 
 def _rotated_data(paths: Paths, settings: Settings, keep_name: str) -> dict[str, Any]:
     from truekeep.keep import now  # noqa: PLC0415 - loads the store
-    from truekeep.origin import keep_name as checked  # noqa: PLC0415
     from truekeep.stores.rotation import rotate_data  # noqa: PLC0415
+    from truekeep.trust.origin import keep_name as checked  # noqa: PLC0415
 
     return {"keep": keep_name, "event": rotate_data(paths, checked(keep_name), now, settings)}
 
@@ -89,7 +89,7 @@ def _master(paths: Paths, settings: Settings) -> dict[str, str]:
 
 def _keep(paths: Paths, settings: Settings, name: str) -> dict[str, Any]:
     from truekeep.stores.files import keyring  # noqa: PLC0415 - loads the cryptography
-    from truekeep.stores.signing import public_key  # noqa: PLC0415
+    from truekeep.stores.keys import public_key  # noqa: PLC0415
 
     ring = keyring(paths, settings)
     try:

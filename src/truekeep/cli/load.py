@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from truekeep import disk
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json
@@ -45,8 +45,8 @@ def import_memories(
     memories come over --via like any other, unless you name its --signer and --map a standing to a channel. An import
     that was cut off goes on where it stopped when it is run again on the same file.
     """
-    from truekeep.export import checked_mapping  # noqa: PLC0415 - loads the store
-    from truekeep.importing import Rules, portions, read_lines  # noqa: PLC0415
+    from truekeep.read.export import checked_mapping  # noqa: PLC0415 - loads the store
+    from truekeep.write.bulk import Rules, portions, read_lines  # noqa: PLC0415
 
     lines = read_lines(file.read_text("utf-8"), Rules(via, signer, checked_mapping(mapping)))
     name = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
@@ -89,8 +89,7 @@ def export(file: Path | None, keep_name: str, home: str | None, output: str) -> 
 
 def _written(file: Path, lines: list[str]) -> None:
     try:
-        with open(file, "x", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
-            out.writelines(lines)
+        disk.write_new(file.absolute(), "".join(lines).encode())
     except FileExistsError:
         raise InvalidRequest("There is something at that path already.", code="file_exists") from None
     except OSError as error:

@@ -11,7 +11,8 @@ import click
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_memories, print_styled, print_verdict
-from truekeep.fence import one_line
+from truekeep.incident.records import Forgotten
+from truekeep.trust.fence import one_line
 from truekeep.types import Decision, Recalled, Verdict, utc_text
 
 
@@ -61,7 +62,7 @@ def recall(
     **options: Any,
 ) -> None:
     """Find the memories that answer QUERY."""
-    from truekeep.recall import Filters  # noqa: PLC0415 - the library is heavier than the help text
+    from truekeep.read.recall import Filters  # noqa: PLC0415 - the library is heavier than the help text
 
     filters = Filters(
         kinds=frozenset(kinds),
@@ -107,18 +108,50 @@ def list_memories(limit: int | None, after: str | None, keep_name: str, home: st
 
 
 @click.command()
-@click.argument("memory_id")
-@click.option("--reason", default="", help="Why; goes into the audit log.")
+@click.argument("what")
+@click.option("--reason", default="", help="Why a memory is deleted; goes into the audit log.")
+@click.option("--undo", is_flag=True, help="WHAT is the id that forgetting gave; bring it back.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_keep
-def forget(memory_id: str, reason: str, yes: bool, keep_name: str, home: str | None, output: str) -> None:
-    """Delete the memory MEMORY_ID. Saying it again is refused until its tombstone is lifted."""
+def forget(what: str, reason: str, undo: bool, yes: bool, keep_name: str, home: str | None, output: str) -> None:
+    """Forget WHAT you said ("what I said about the gym"), or delete the memory of that id.
+
+    What is clearly meant is gone at once; --undo brings it back. If several may be meant, they are listed with their
+    ids.
+    """
     with open_keep(keep_name, home) as keep:
-        memory = keep.get_memory(memory_id)
-        if not yes and sys.stdin.isatty():
-            click.confirm(f"Forget: {one_line(memory['content'])}?", abort=True, err=True)
-        verdict = keep.delete_memory(memory_id, via="user", reason=reason)
-    _answer(verdict, output)
+        if undo:
+            keep.unforget(what, via="user")
+            told = Forgotten("restored", "Brought back.")
+        elif what.startswith("mem_"):
+            memory = keep.get_memory(what)
+            _confirm(memory["content"], yes)
+            _answer(keep.delete_memory(what, via="user", reason=reason), output)
+            return
+        else:
+            meant = keep.forget(what, via="user", dry_run=True)
+            if meant.code == "would_forget":
+                _confirm("; ".join(one.text for one in meant.matches), yes)
+            told = keep.forget(what, via="user") if meant.code == "would_forget" else meant
+    _tell(told, output)
+    if not told.done and not undo:
+        sys.exit(REFUSED)
+
+
+def _confirm(content: str, yes: bool) -> None:
+    if not yes and sys.stdin.isatty():
+        click.confirm(f"Forget: {one_line(content)}?", abort=True, err=True)
+
+
+def _tell(told: Forgotten, output: str) -> None:
+    if output == "json":
+        print_json(told.as_dict())
+        return
+    click.echo(told.reason)
+    for match in told.matches:
+        click.echo(f"  {match.memory_id}  {one_line(match.text)}")
+    if told.id is not None:
+        click.echo(f"Undo: truekeep forget --undo {told.id}")
 
 
 @click.command()

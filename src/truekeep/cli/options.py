@@ -60,14 +60,14 @@ def open_keep(keep_name: str, home: str | None, policy: str | None = None, *, ne
 
     if not new:
         _require_keep(keep_name, home)
-    return Keep.open(keep_name, home=home, policy=policy)
+    return Keep.open(keep_name, home=home, policy=policy, background=False)
 
 
 def _require_keep(keep_name: str, home: str | None) -> None:
     """Refuse a name that was mistyped: an empty keep in its place would look like lost memories, and verify."""
     from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
-    from truekeep.origin import keep_name as checked  # noqa: PLC0415
     from truekeep.stores.files import anchor_path, database_path, keep_names  # noqa: PLC0415
+    from truekeep.trust.origin import keep_name as checked  # noqa: PLC0415
 
     paths, name = Paths.resolve(home), checked(keep_name)
     there = keep_names(paths)

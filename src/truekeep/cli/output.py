@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 from truekeep.types import Decision, Verdict
 
 if TYPE_CHECKING:

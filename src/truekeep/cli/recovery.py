@@ -20,7 +20,7 @@ def backup(target: Path, keep_name: str, home: str | None, output: str) -> None:
 
     The copy is encrypted and sealed like the keep itself; only the keep's keys open it. Keep those elsewhere.
     """
-    from truekeep.recovery import back_up  # noqa: PLC0415 - loads the store
+    from truekeep.ops.recovery import back_up  # noqa: PLC0415 - loads the store
 
     copy = back_up(keep_name, target, home=home)
     if output == "json":
@@ -33,20 +33,38 @@ def backup(target: Path, keep_name: str, home: str | None, output: str) -> None:
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--by", required=True, help="Who decides.")
 @click.option("--reason", required=True, help="Why it is put back.")
+@click.option(
+    "--unsafe-unknown-history",
+    is_flag=True,
+    help="Also if its last event is none of this keep's history: somebody with an old key may have made it.",
+)
 @with_keep
-def restore(source: Path, by: str, reason: str, keep_name: str, home: str | None, output: str) -> None:
+def restore(
+    source: Path,
+    by: str,
+    reason: str,
+    unsafe_unknown_history: bool,
+    keep_name: str,
+    home: str | None,
+    output: str,
+) -> None:
     """Put the backup SOURCE in the place of the keep's database.
 
     What happened since the backup is given up; who decided that and why is written into the audit log. The replaced
     file is kept beside the new one.
     """
-    from truekeep.recovery import restore as restore_keep  # noqa: PLC0415 - loads the store
+    from truekeep.ops.recovery import restore as restore_keep  # noqa: PLC0415 - loads the store
 
-    done = restore_keep(keep_name, source, by=by, reason=reason, home=home)
+    done = restore_keep(
+        keep_name, source, by=by, reason=reason, home=home, unsafe_unknown_history=unsafe_unknown_history
+    )
     if output == "json":
-        print_json({"ends_at": done.ends_at, "given_up_after": done.ends_at, "was_at": done.anchored_at})
+        given_up = {"given_up_after": done.ends_at, "problems": list(done.problems)}
+        print_json({"ends_at": done.ends_at, **given_up, "was_at": done.anchored_at})
     else:
         console().print(f"Restored to event {done.ends_at}; event {done.anchored_at} had happened.")
+        for problem in done.problems if unsafe_unknown_history else ():
+            console().print(problem, style="yellow")
 
 
 @click.command()
@@ -54,7 +72,7 @@ def restore(source: Path, by: str, reason: str, keep_name: str, home: str | None
 @with_keep
 def destroy(confirm: str, keep_name: str, home: str | None, output: str) -> None:
     """Shred the keep: its key first, which makes every copy of its data unreadable, then its files. For good."""
-    from truekeep.recovery import destroy as destroy_keep  # noqa: PLC0415 - loads the store
+    from truekeep.ops.recovery import destroy as destroy_keep  # noqa: PLC0415 - loads the store
 
     removed = destroy_keep(keep_name, confirm=confirm, home=home)
     if output == "json":
@@ -82,8 +100,8 @@ def erase(
 ) -> None:
     """Erase the memories IDS, or everything that names a --subject, for good; prints a signed receipt.
 
-    Memories, vectors, versions, held items, observations, snapshots and exposures go, and the file is written anew.
-    The audit log keeps ids, keyed hashes and counts. Backups that were made before still hold what was in them.
+    Every table and event is walked, copies beside the database go, and the file is written anew. The audit log keeps
+    ids, keyed hashes and counts. What cannot be erased from here, such as backups made before, is named.
     """
     with open_keep(keep_name, home) as keep:
         receipt = keep.erase(ids, subject=subject, by=by, reason=reason, dry_run=dry_run)
@@ -96,6 +114,10 @@ def erase(
         out.print(f"{verb}: {count} rows of {table}")
     for table, count in receipt.redacted.items():
         out.print(f"{verb} words in {count} rows of {table}")
+    for name in receipt.files:
+        out.print(f"{verb}: the copy {name}")
+    for what in receipt.left:
+        out.print(f"Not erased: {what}", style="yellow")
     if receipt.derived:
         out.print(f"Derived memories that stay: {', '.join(receipt.derived)}", style="yellow")
     if not dry_run:

@@ -14,19 +14,18 @@ from truekeep.cli.redteam_influence import influence
 from truekeep.cli.redteam_run import Wish, report, whole
 
 if TYPE_CHECKING:
+    from truekeep.ops.redteam_scores import Score
     from truekeep.redteam.screen import Share
-    from truekeep.scores import Score
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_DOCS = Path("docs/redteam")
+_REPORT = Path("redteam-report")
 
 
 @click.group(invoke_without_command=True)
 @click.option("--quick", "profile", flag_value="quick", help="All in small on your settings and embedder, in a minute.")
-@click.option("--full", "profile", flag_value="full", help="All sizes, encoders and other people's defences; hours.")
-@click.option("--out", type=_FOLDER, help="Write the report here.  [--full: docs/redteam]")
-@click.option("--cache", type=_FOLDER, help="Keep fetched models and environments here.")
+@click.option("--full", "profile", flag_value="full", help="Every size and every attack; hours.")
+@click.option("--out", type=_FOLDER, help="Write the report here.  [--full: redteam-report]")
 @click.option("--steps", help="Only steps with these words in their name.")
 @click.option("--again", is_flag=True, help="Measure what the report has already once more.")
 @click.option("--thresholds", type=_FILE, help="A file with claims of your own.")
@@ -36,7 +35,6 @@ def redteam(
     context: click.Context,
     profile: str | None,
     out: Path | None,
-    cache: Path | None,
     steps: str | None,
     again: bool,
     thresholds: Path | None,
@@ -53,7 +51,7 @@ def redteam(
     if profile is None:
         click.echo(context.get_help())
         return
-    whole(Wish(profile, out or (_DOCS if profile == "full" else None), cache, steps, again, thresholds), home, output)
+    whole(Wish(profile, out or (_REPORT if profile == "full" else None), steps, again, thresholds), home, output)
 
 
 redteam.add_command(influence)
@@ -78,8 +76,8 @@ redteam.add_command(report)
 @common
 def screen(data: Path, standing: str, policy: str, home: str | None, output: str) -> None:
     """Measure the screens: what they hold back of attacks and of honest texts, with 95 % intervals."""
-    from truekeep import scores  # noqa: PLC0415 - help must stay quick
     from truekeep.config import Paths  # noqa: PLC0415
+    from truekeep.ops import redteam_scores as scores  # noqa: PLC0415 - help must stay quick
     from truekeep.redteam.screen import measure, read_rows  # noqa: PLC0415
     from truekeep.screens.standard import panel  # noqa: PLC0415
     from truekeep.types import Standing  # noqa: PLC0415
@@ -97,7 +95,7 @@ def _score(shares: Sequence[Share], conditions: dict[str, str]) -> Score:
     """What the console shows of a run."""
     from datetime import UTC, datetime  # noqa: PLC0415
 
-    from truekeep.scores import SCREEN, Figure, Score  # noqa: PLC0415
+    from truekeep.ops.redteam_scores import SCREEN, Figure, Score  # noqa: PLC0415
 
     overall = {share.group: share for share in shares if share.name == "all"}
     figures = tuple(Figure(side, share.held, share.total) for side, share in overall.items())

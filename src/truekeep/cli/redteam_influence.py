@@ -15,10 +15,10 @@ from truekeep.cli.output import console, print_json, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truekeep.redteam.influence.attack import Attack
-    from truekeep.redteam.influence.battery import Report
-    from truekeep.redteam.influence.outcome import Outcome
-    from truekeep.scores import Score
+    from truekeep.ops.redteam_scores import Score
+    from truekeep.redteam.attack import Attack
+    from truekeep.redteam.battery import BatteryReport
+    from truekeep.redteam.playing import AttackOutcome
 
 _SMALLEST, _LARGEST = 20, 10_000
 _TOTALS = {
@@ -57,17 +57,18 @@ def influence(
     output: str,
 ) -> None:
     """Attack who may act, on temporary keeps with your settings and embedder. Exit code 1 if an attack got anything."""
-    from truekeep import scores  # noqa: PLC0415 - help must stay quick
     from truekeep.config import Paths, Settings  # noqa: PLC0415
-    from truekeep.redteam.influence.battery import battery, chosen  # noqa: PLC0415
+    from truekeep.ops import redteam_scores as scores  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.attack_files import chosen_attacks  # noqa: PLC0415
+    from truekeep.redteam.runs import influence as attacked  # noqa: PLC0415
 
-    listed = chosen(attack)
+    listed = chosen_attacks(attack)
     if only_list:
         _print_list(listed, output)
         return
     paths = Paths.resolve(home)
     settings = Settings.load(paths.config).with_policy(policy)
-    report = battery(settings, sizes, listed, questions=questions, config=paths.config, progress=_progress)
+    report = attacked(settings, sizes, listed, questions=questions, config=paths.config, progress=_progress)
     scores.note(paths, _score(report))
     if sys.stderr.isatty():
         click.echo("\r\033[K", err=True, nl=False)
@@ -79,12 +80,12 @@ def influence(
         sys.exit(REFUSED)
 
 
-def _score(report: Report) -> Score:
+def _score(report: BatteryReport) -> Score:
     """What the console shows of a run: all sizes together."""
     from datetime import UTC, datetime  # noqa: PLC0415
 
-    from truekeep.redteam.influence.outcome import totals  # noqa: PLC0415
-    from truekeep.scores import INFLUENCE, Figure, Score  # noqa: PLC0415
+    from truekeep.ops.redteam_scores import INFLUENCE, Figure, Score  # noqa: PLC0415
+    from truekeep.redteam.playing import totals  # noqa: PLC0415
 
     figures = tuple(Figure(name, rate.hits, rate.total) for name, rate in totals(report.outcomes).items())
     sizes = ", ".join(f"{size:,}" for size in report.totals)
@@ -107,7 +108,7 @@ def _print_list(listed: Sequence[Attack], output: str) -> None:
     console().print(listing)
 
 
-def _print(report: Report, sizes: Sequence[int]) -> None:
+def _print(report: BatteryReport, sizes: Sequence[int]) -> None:
     out = console()
     listing = table("attack", *(f"{size:,}" for size in sizes), wide="attack")
     results = {(one.attack, one.size): one for one in report.outcomes}
@@ -120,11 +121,11 @@ def _print(report: Report, sizes: Sequence[int]) -> None:
         _print_found(out, report)
 
 
-def _word(outcome: Outcome) -> str:
+def _word(outcome: AttackOutcome) -> str:
     return "held" if outcome else "not played" if outcome.unsound else "BROKEN"
 
 
-def _print_breaks(out: Console, report: Report) -> None:
+def _print_breaks(out: Console, report: BatteryReport) -> None:
     for one in (outcome for outcome in report.outcomes if not outcome):
         out.print(f"\n{one.attack}, {one.size:,} memories", style="bold red")
         for word in ("acting", "displaced", "allowed", "blocked"):
@@ -134,7 +135,7 @@ def _print_breaks(out: Console, report: Report) -> None:
             out.print(f"  It could not be played, so nothing is known: {one.unsound}", markup=False)
 
 
-def _print_totals(out: Console, report: Report) -> None:
+def _print_totals(out: Console, report: BatteryReport) -> None:
     out.print("\nWhat the attacks got, with 95 % intervals", style="bold")
     listing = table("memories", "got", "", wide="")
     for size, found in report.totals.items():
@@ -143,8 +144,8 @@ def _print_totals(out: Console, report: Report) -> None:
     out.print(listing)
 
 
-def _print_found(out: Console, report: Report) -> None:
-    from truekeep.redteam.influence.utility import GROUPS  # noqa: PLC0415
+def _print_found(out: Console, report: BatteryReport) -> None:
+    from truekeep.redteam.honest import GROUPS  # noqa: PLC0415
 
     out.print("\nWhat it costs: honest facts among the first five answers, with 95 % intervals", style="bold")
     listing = table("memories", "plain recall", "influence only", "fact", wide="fact")

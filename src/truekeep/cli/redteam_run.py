@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,10 @@ from truekeep.cli.options import formatted
 from truekeep.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from truekeep.redteam.bounds import Finding
-    from truekeep.redteam.results import Results
+    from truekeep.redteam.report_pages import Document
+    from truekeep.redteam.results import Bound, ClaimFinding, Measurement, Results
+
+    Composed = Callable[[Results, Sequence[ClaimFinding]], Document]
 
 RESULTS = "results.json"
 
@@ -27,7 +29,6 @@ class Wish:
 
     profile: str
     out: Path | None
-    cache: Path | None
     steps: str | None
     again: bool
     thresholds: Path | None
@@ -35,25 +36,38 @@ class Wish:
 
 def whole(wish: Wish, home: str | None, output: str) -> None:
     """Measure, judge, write and show. Exit code 1 if a claim does not hold."""
-    from truekeep.config import Paths, Settings  # noqa: PLC0415 - help must stay quick
-    from truekeep.redteam.bounds import bounds, judge  # noqa: PLC0415
-    from truekeep.redteam.profiles import steps  # noqa: PLC0415
-    from truekeep.redteam.results import Results  # noqa: PLC0415
-    from truekeep.redteam.running import Ground, carry_out  # noqa: PLC0415
+    from truekeep.redteam.report import compose  # noqa: PLC0415
+    from truekeep.redteam.results import bounds  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.runs import steps  # noqa: PLC0415
 
     against = bounds(wish.thresholds)
+    results, findings = measured(wish, home, steps(wish.profile), against)
+    conclude(results, findings, wish.out, output, compose)
+
+
+def measured(
+    wish: Wish, home: str | None, listed: Sequence[Measurement], against: Sequence[Bound]
+) -> tuple[Results, list[ClaimFinding]]:
+    """Take those of the measurements that were asked for, and judge them."""
+    from truekeep.config import Paths, Settings  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.results import (  # noqa: PLC0415
+        Installation,
+        Results,
+        carry_out,
+        judge,
+    )
+    from truekeep.redteam.runs import chosen  # noqa: PLC0415
+
     paths = Paths.resolve(home)
     settings = Settings.load(paths.config)
     saved = _place(wish.out)
     begun = Results.begun(wish.profile, {"embedder": settings.embedder, "policy": settings.policy})
     results = Results.load(saved) if saved is not None and saved.exists() else begun
-    ground = Ground(settings, paths.config, wish.cache or paths.cache / "redteam", _progress)
-    carry_out(steps(wish.profile, wish.steps), ground, results, saved=saved, again=wish.again)
+    installation = Installation(settings, paths.config, _progress)
+    carry_out(chosen(listed, wish.steps), installation, results, saved=saved, again=wish.again)
     _clear()
-    findings = judge(results, wish.profile, against)
     # Whoever chooses steps wants to know about these, and not that the others were not measured.
-    asked = [finding for finding in findings if finding.total or not wish.steps]
-    _conclude(results, asked, wish.out, output)
+    return results, [one for one in judge(results, wish.profile, against) if one.total or not wish.steps]
 
 
 @click.command()
@@ -63,14 +77,25 @@ def whole(wish: Wish, home: str | None, output: str) -> None:
 @formatted
 def report(results: tuple[Path, ...], out: Path | None, thresholds: Path | None, output: str) -> None:
     """Show saved results again, of one run or of parts that were run apart. Exit code 1 if a claim does not hold."""
-    from truekeep.redteam.bounds import bounds, judge  # noqa: PLC0415 - help must stay quick
-    from truekeep.redteam.results import Results, merged  # noqa: PLC0415
+    from truekeep.redteam.report import compose  # noqa: PLC0415
+    from truekeep.redteam.results import bounds  # noqa: PLC0415 - help must stay quick
 
-    loaded = merged([Results.load(path) for path in results])
-    findings = judge(loaded, str(loaded.conditions.get("profile", "full")), bounds(thresholds))
+    again(results, bounds(thresholds), out, output, compose)
+
+
+def again(files: Sequence[Path], against: Sequence[Bound], out: Path | None, output: str, composed: Composed) -> None:
+    """Judge, write and show results that were saved before."""
+    from truekeep.redteam.results import (  # noqa: PLC0415
+        Results,
+        judge,
+        merged,
+    )
+
+    loaded = merged([Results.load(path) for path in files])
+    findings = judge(loaded, str(loaded.conditions.get("profile", "full")), against)
     if (saved := _place(out)) is not None:
         loaded.save(saved)
-    _conclude(loaded, findings, out, output)
+    conclude(loaded, findings, out, output, composed)
 
 
 def _place(out: Path | None) -> Path | None:
@@ -81,26 +106,27 @@ def _place(out: Path | None) -> Path | None:
     return out / RESULTS
 
 
-def _conclude(results: Results, findings: Sequence[Finding], out: Path | None, output: str) -> None:
+def conclude(
+    results: Results, findings: Sequence[ClaimFinding], out: Path | None, output: str, composed: Composed
+) -> None:
+    """Show and write what came of it. Exit code 1 if a claim does not hold."""
     show(results, findings, output)
     if out is not None:
-        write(results, findings, out)
+        _write(composed(results, findings), out)
     if not all(finding.is_met for finding in findings):
         sys.exit(REFUSED)
 
 
-def write(results: Results, findings: Sequence[Finding], out: Path) -> None:
-    """The page for a security team, and the same as Markdown with its plots."""
-    from truekeep.redteam.report import html, markdown  # noqa: PLC0415 - help must stay quick
-    from truekeep.redteam.report.compose import compose  # noqa: PLC0415
+def _write(document: Document, out: Path) -> None:
+    """The page, the Markdown and the plots; the results are there already."""
+    from truekeep.redteam.report_pages import html_page, write_markdown  # noqa: PLC0415
 
-    document = compose(results, findings)
-    (out / "report.html").write_text(html.page(document), encoding="utf-8")
-    markdown.write(document, out, "README.md")
+    (out / "report.html").write_text(html_page(document), encoding="utf-8")
+    write_markdown(document, out, "README.md")
     click.echo(f"Written to {out}: report.html, README.md and {RESULTS}.", err=True)
 
 
-def show(results: Results, findings: Sequence[Finding], output: str) -> None:
+def show(results: Results, findings: Sequence[ClaimFinding], output: str) -> None:
     """The claims and the figures on the terminal, or everything as JSON."""
     if output == "json":
         claims = [

@@ -9,8 +9,8 @@ import click
 
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_verdict, table
-from truekeep.fence import one_line, sanitised
-from truekeep.review import STATES, item_as_dict, text_of
+from truekeep.review.decisions import STATES, item_as_dict, text_of
+from truekeep.trust.fence import one_line, sanitised
 from truekeep.types import Item
 
 _by = click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")

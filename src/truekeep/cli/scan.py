@@ -25,7 +25,7 @@ _KINDS = ("memory_write", "memory_read", "llm_input", "llm_output", "tool_call",
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ScannedPiece:
     """One text to scan: the file it is from, the line it starts on, and its fields."""
 
     name: str
@@ -116,7 +116,7 @@ def _require_files(files: tuple[str, ...]) -> None:
         raise InvalidRequest("There is no such file or directory.", hint="Use - for standard input.")
 
 
-def pieces(files: tuple[str, ...]) -> Iterator[Piece]:
+def pieces(files: tuple[str, ...]) -> Iterator[ScannedPiece]:
     """Every text in ``files``, line by line for JSON lines."""
     for name in files:
         if name == "-":
@@ -139,7 +139,7 @@ def _walk(directory: Path) -> Iterator[Path]:
             yield entry
 
 
-def _of_text(name: str, data: bytes, *, lines: bool) -> Iterator[Piece]:
+def _of_text(name: str, data: bytes, *, lines: bool) -> Iterator[ScannedPiece]:
     if len(data) > MAX_BYTES:
         raise InvalidRequest(
             f"a file is larger than {MAX_BYTES:,} bytes", hint="Split it; nothing is cut off silently."
@@ -148,11 +148,11 @@ def _of_text(name: str, data: bytes, *, lines: bool) -> Iterator[Piece]:
     text = data.decode("utf-8", errors="replace")
     if not lines:
         if text.strip():
-            yield Piece(name, 1, text)
+            yield ScannedPiece(name, 1, text)
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
-            yield Piece(name, number, "\n".join(_members(line)))
+            yield ScannedPiece(name, number, "\n".join(_members(line)))
 
 
 def _members(line: str) -> list[str]:
@@ -179,7 +179,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _progress(found: Iterator[Piece], output: str) -> Iterator[Piece]:
+def _progress(found: Iterator[ScannedPiece], output: str) -> Iterator[ScannedPiece]:
     """A bar on standard error, on a terminal only."""
     if output == "ndjson" or not sys.stderr.isatty():
         yield from found

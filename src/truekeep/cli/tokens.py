@@ -7,7 +7,7 @@ import click
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, table
 from truekeep.config import Paths, Settings
-from truekeep.fence import one_line
+from truekeep.trust.fence import one_line
 from truekeep.types import MEMBER, utc_moment
 
 
@@ -36,10 +36,10 @@ def add(
 
     Capabilities: read, write, credit, review, delete, admin, custom-prompts. The channel must allow them, too.
     """
-    from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415 - the service's parts load when they are asked for
+    from truekeep.serve.tokens import TokenBook, now  # noqa: PLC0415 - the service's parts load when they are asked for
 
     paths = Paths.resolve(home)
-    secret, token = Tokens(paths.keys).add(keep_name, channel, capabilities, subject=subject, days=days)
+    secret, token = TokenBook(paths.keys).add(keep_name, channel, capabilities, subject=subject, days=days)
     _warn_of_unknown(token.channel, Settings.load(paths.config))
     if output == "json":
         print_json({"token": secret, **token.as_dict(now())})
@@ -66,10 +66,10 @@ def list_tokens(home: str | None, output: str) -> None:
     """List every token: what it is for and whether it still counts."""
     from rich.text import Text  # noqa: PLC0415 - not needed for --help
 
-    from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415
+    from truekeep.serve.tokens import TokenBook, now  # noqa: PLC0415
 
     moment = now()
-    listed = [token.as_dict(moment) for token in Tokens(Paths.resolve(home).keys).list()]
+    listed = [token.as_dict(moment) for token in TokenBook(Paths.resolve(home).keys).list()]
     if output == "json":
         print_json(listed)
         return
@@ -89,9 +89,9 @@ def list_tokens(home: str | None, output: str) -> None:
 @common
 def revoke(token_id: str, home: str | None, output: str) -> None:
     """Take a token back; a running service refuses it from the next request on."""
-    from truekeep.serve.tokens import Tokens, now  # noqa: PLC0415
+    from truekeep.serve.tokens import TokenBook, now  # noqa: PLC0415
 
-    token = Tokens(Paths.resolve(home).keys).revoke(token_id)
+    token = TokenBook(Paths.resolve(home).keys).revoke(token_id)
     if output == "json":
         print_json(token.as_dict(now()))
     else:

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from truekeep.boundary import ActionAnswer, Ticket
+from truekeep import disk
+from truekeep.act.boundary import ActionAnswer, Ticket
 from truekeep.config import Paths, Settings
-from truekeep.demo.script import Script, Step, demo_file, read_script
+from truekeep.demo.script import Script, StoryStep, demo_file, read_script
 from truekeep.handles import Session
 from truekeep.keep import Keep
 from truekeep.rules.registry import read_registry, write_registry
@@ -21,7 +22,7 @@ _OUTCOMES = "outcomes"
 
 
 @dataclass(slots=True)
-class Played:
+class StoryPlayed:
     """What came of playing: where the story is, and where the keep decided otherwise than it is told."""
 
     keep: str
@@ -46,7 +47,7 @@ def play(
     script: Script | None = None,
     now: datetime | None = None,
     progress: Callable[[int, int], object] | None = None,
-) -> Played:
+) -> StoryPlayed:
     """Fill a home with the story, so that its last day ends by ``now``; ``progress`` hears how many steps are done."""
     chosen = script or read_script()
     begins = chosen.begins((now or datetime.now(UTC)).astimezone(UTC))
@@ -56,7 +57,7 @@ def play(
             player.do(step)
             if progress is not None:
                 progress(done, len(chosen.steps))
-    return Played(chosen.keep, len(chosen.steps), player.surprises)
+    return StoryPlayed(chosen.keep, len(chosen.steps), player.surprises)
 
 
 class _Player:
@@ -93,14 +94,14 @@ class _Player:
             "end": lambda name, _: self._sessions.pop(name).__exit__(None, None, None),
         }
 
-    def do(self, step: Step) -> None:
+    def do(self, step: StoryStep) -> None:
         """Play one step at its moment."""
         self._clock.now = self._begins + step.after
         self._verbs[step.verb](step.what, dict(step.details))
 
     def _opened(self, policy: str) -> Keep:
         chosen = replace(self._settings, policy=policy)
-        keep = Keep.open(self._name, home=self._home, settings=chosen, clock=self._clock)
+        keep = Keep.open(self._name, home=self._home, settings=chosen, clock=self._clock, background=False)
         return self._stack.enter_context(keep)
 
     def _policy(self, policy: str, _: dict[str, Any]) -> None:
@@ -111,8 +112,8 @@ class _Player:
     def _rule(self, name: str, _: dict[str, Any]) -> None:
         config = Paths.resolve(self._home).config
         path = config / "rules" / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_text(demo_file(name), "utf-8")
+        disk.make_directory(path.parent)
+        disk.replace(path, demo_file(name).encode())
         write_registry(config, read_registry(config).with_source(path, "alert"))
 
     def _remember(self, text: str, how: dict[str, Any]) -> None:

@@ -37,7 +37,7 @@ _BETWEEN = timedelta(minutes=2, seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StoryStep:
     """One thing that happens: what, to whom, with which details, and how long after the story's first midnight."""
 
     verb: str
@@ -52,7 +52,7 @@ class Script:
 
     keep: str
     days: int
-    steps: tuple[Step, ...]
+    steps: tuple[StoryStep, ...]
 
     def begins(self, now: datetime) -> datetime:
         """The story's first midnight, so that its last day is over by now."""
@@ -75,7 +75,7 @@ def read_script(text: str | None = None) -> Script:
     return Script(told["keep"], told["days"], steps)
 
 
-def _steps(scene: Mapping[str, Any]) -> Iterator[Step]:
+def _steps(scene: Mapping[str, Any]) -> Iterator[StoryStep]:
     hours, minutes = map(int, scene["at"].split(":"))
     begins = timedelta(days=scene["day"], hours=hours, minutes=minutes)
     for place, step in enumerate(scene["steps"]):
@@ -83,4 +83,4 @@ def _steps(scene: Mapping[str, Any]) -> Iterator[Step]:
         if verb not in VERBS:
             raise ValueError(f"the story has no verb for a step of day {scene['day']}")
         details = {name: value for name, value in step.items() if name != verb}
-        yield Step(verb, what, details, begins + place * _BETWEEN)
+        yield StoryStep(verb, what, details, begins + place * _BETWEEN)
