@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.compiled import KEY, compiled
 from truekeep import Keep
-from truekeep.redteam.intruder import intruder as intruder  # noqa: PLC0414 - tests have it from here
-from truekeep.rules import Engine, builtin
+from truekeep.redteam.keep_target import intruder as intruder  # noqa: PLC0414 - tests have it from here
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # What is to be merged is judged by the same examples each time; the long profile looks for new ones.
@@ -37,15 +37,9 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def shared_cache(pytestconfig: pytest.Config) -> Path:
-    """Compiled rules, for all tests; compiled before the first, so that no test is measured meanwhile.
-
-    They are kept from run to run in pytest's own cache: a database lies under the hash of all that goes into it.
-    """
-    assert pytestconfig.cache is not None
-    folder = pytestconfig.cache.mkdir("compiled")
-    Engine(builtin().rules, cache_dir=folder / "truekeep" / "rules").wait()
-    return folder
+def shared_cache() -> Path:
+    """Compiled rules, for all tests; compiled before the first, so that no test is measured meanwhile."""
+    return compiled()
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +47,12 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shared_cac
     for name in list(os.environ):
         if name.startswith(("TRUEKEEP_", "XDG_")) and not name.startswith("TRUEKEEP_LONG"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    nobody = tmp_path.with_name(f"{tmp_path.name}-nobody")
+    monkeypatch.setenv("HOME", str(nobody))
+    keys = nobody / ".config" / "truekeep" / "keys"
+    keys.mkdir(parents=True, mode=0o700)
+    if KEY.exists():  # without Hyperscan nothing is compiled
+        shutil.copy(KEY, keys)
     monkeypatch.setenv("XDG_CACHE_HOME", str(shared_cache))
     # Tests that are not about meaning search by keywords, which costs no model and is the same everywhere.
     monkeypatch.setenv("TRUEKEEP_EMBEDDER", "none")
@@ -65,20 +64,44 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def old_home(tmp_path: Path) -> Path:
+    """A copy of the home that truekeep 0.1.0 made; git keeps no file modes, so they are set again."""
+    copied = tmp_path / "old-home"
+    shutil.copytree(Path(__file__).parent / "fixtures" / "keep-0.1.0", copied)
+    for path in (copied, *copied.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return copied
+
+
+@pytest.fixture
+def old_clock() -> Clock:
+    """A clock that stands a day after that home was made."""
+    clock = Clock()
+    clock.now = datetime(2026, 3, 2, tzinfo=UTC)
+    return clock
+
+
+@pytest.fixture
 def clock() -> Clock:
     return Clock()
 
 
 @pytest.fixture
 def keep(home: Path, clock: Clock) -> Iterator[Keep]:
-    with Keep.open("alice", home=home, clock=clock) as opened:
+    with Keep.open("alice", home=home, clock=clock, background=False) as opened:
         yield opened
+
+
+@pytest.fixture
+def open_keep(home: Path, clock: Clock) -> Callable[[], Keep]:
+    """How to open Alice's keep, for tests that do it more than once."""
+    return lambda: Keep.open("alice", home=home, clock=clock, background=False)
 
 
 @pytest.fixture
 def informed(home: Path, clock: Clock) -> Iterator[Keep]:
     """A keep under the preset ``inform``."""
-    with Keep.open("ines", home=home, clock=clock, policy="inform") as opened:
+    with Keep.open("ines", home=home, clock=clock, background=False, policy="inform") as opened:
         yield opened
 
 
@@ -115,3 +138,8 @@ def unprivileged() -> Iterator[Path]:
         if is_root:
             os.seteuid(0)
         shutil.rmtree(folder)
+
+
+def readings(keep: Keep) -> list[str]:
+    """What people are shown beside each memory as the agent's reading."""
+    return [str(keep.trace(one["id"]).as_dict()["memory"]["reading"]) for one in keep.get_memories()]

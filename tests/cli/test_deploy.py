@@ -14,9 +14,12 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from truekeep import Keep
 from truekeep.cli import cli
 from truekeep.config import Settings
+from truekeep.errors import ConfigError
 from truekeep.serve.settings import ServeSettings
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +66,7 @@ def test_there_are_commands_to_check() -> None:
 
 
 def test_every_variable_is_a_setting() -> None:
-    known = {"TRUEKEEP_HOME", "TRUEKEEP_KEYS"}
+    known = {"TRUEKEEP_HOME", "TRUEKEEP_KEYS", "TRUEKEEP_CONFIG"}
     known |= {f"TRUEKEEP_{field.name.upper()}" for field in fields(Settings)}
     known |= {f"TRUEKEEP_SERVE_{field.name.upper()}" for field in fields(ServeSettings)}
     used = set(re.findall(r"TRUEKEEP_[A-Z_]+", UNIT + CONTAINER + GUIDE))
@@ -102,9 +105,71 @@ def test_systemd_itself_takes_the_unit_and_finds_little_exposed(tmp_path: Path) 
 
 def test_the_container_runs_as_nobody_special_with_data_and_keys_apart() -> None:
     assert last("USER") == "truekeep"
-    assert json.loads(last("VOLUME")) == ["/data", "/keys"]
+    assert json.loads(last("VOLUME")) == ["/data", "/keys", "/cache"]
     assert "/v1/health/ready" in last("HEALTHCHECK")
     copied = [rest for name, rest in instructions() if name in ("COPY", "ADD")]
     assert not any(re.search(r"(^|\s)\.(\s|$)", rest.rpartition(" ")[0]) for rest in copied)  # never the whole folder
     assert not any(name == "ARG" for name, _ in instructions())
     assert "--unsafe" not in UNIT + CONTAINER + GUIDE
+
+
+def environment(text: str) -> dict[str, str]:
+    return dict(re.findall(r"\b([A-Z][A-Z_]+)=([^\s]+)", text))
+
+
+@pytest.mark.parametrize("text", [UNIT, CONTAINER], ids=["unit", "container"])
+def test_nothing_on_a_volume_is_configuration_code_or_believed(text: str) -> None:
+    """Whoever writes the data volume must not be able to say which command answers for the master key."""
+    found = environment(text)
+    assert found["TRUEKEEP_CONFIG"] == "/etc/truekeep"
+    volumes = [found["TRUEKEEP_HOME"], found["TRUEKEEP_KEYS"], found["XDG_CACHE_HOME"]]
+    assert len(set(volumes)) == 3
+    for place in (found["TRUEKEEP_CONFIG"], found.get("HOME", "/nonexistent")):
+        assert not any(Path(place).is_relative_to(volume) for volume in volumes)
+    assert found["PYTHONNOUSERSITE"] == found["PYTHONSAFEPATH"] == "1"
+    if text is CONTAINER:
+        assert "--home-dir /nonexistent" in text
+        assert "install -d -o root -m 0755 /etc/truekeep" in text
+
+
+def test_settings_planted_on_the_data_volume_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in ("data", "data/data", "data/cache/truekeep", "keys"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / "config.toml").write_text(f'master_key = "command:touch {tmp_path}/ran"\n')
+        (tmp_path / place / "rules.toml").write_text("not toml")
+    monkeypatch.setenv("TRUEKEEP_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("TRUEKEEP_KEYS", str(tmp_path / "keys"))
+    monkeypatch.setenv("TRUEKEEP_CONFIG", str(tmp_path / "etc"))
+    with Keep.open("alice") as keep:
+        assert keep.remember("The office is in Nitra.", via="user").accepted
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("what", ["file", "directory"])
+@pytest.mark.parametrize("name", ["config.toml", "rules.toml"])
+def test_settings_that_others_can_write_are_refused(home: Path, name: str, what: str) -> None:
+    home.mkdir(mode=0o700)
+    (home / name).write_text("")
+    with Keep.open("alice", home=home):
+        pass
+    (home / name if what == "file" else home).chmod(0o666 if what == "file" else 0o777)
+    with pytest.raises(ConfigError) as caught:
+        Keep.open("alice", home=home)
+    assert caught.value.code == "config_unsafe"
+
+
+def test_the_doctor_says_where_settings_lie_with_the_data(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> dict[str, object]:
+        ran = CliRunner().invoke(cli, ["doctor", "--home", str(home), "--format", "json"])
+        (check,) = (one for one in json.loads(ran.output) if one["name"] == "settings apart from data")
+        assert isinstance(check, dict)
+        return check
+
+    home.mkdir(mode=0o700)
+    assert told()["ok"]
+    assert "TRUEKEEP_CONFIG" in str(told()["hint"])
+    home.chmod(0o777)
+    assert not told()["ok"]
+    home.chmod(0o700)
+    monkeypatch.setenv("TRUEKEEP_CONFIG", "/etc")
+    assert (told()["ok"], told()["hint"]) == (True, "")

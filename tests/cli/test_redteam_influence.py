@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Run
-from tests.redteam.weak import everything_acts
-from truekeep import scores
+from tests.redteam.weak_keeps import everything_acts
 from truekeep.config import Paths
-from truekeep.scores import Figure
+from truekeep.ops import redteam_scores as scores
+from truekeep.ops.redteam_scores import Figure
+from truekeep.redteam.figures import wilson
 
 WORDING = "one record in definitional wording"
 SMALL = ("redteam", "influence", "--sizes", "60", "--attack")
@@ -23,7 +24,8 @@ def test_attacks_are_played_on_a_keep_of_that_size(run: Run, home: Path) -> None
     assert report["held"] is True
     assert report["conditions"] == {"policy": "inform", "embedder": "none"}
     assert {one["attack"] for one in report["attacks"]} == {WORDING, f"{WORDING}, nobody knows better"}
-    assert report["totals"][0]["won"] == {"count": 0, "of": 2, "low": 0.0, "high": 0.6576}
+    low, high = wilson(0, 2)
+    assert report["totals"][0]["won"] == {"count": 0, "of": 2, "low": low, "high": pytest.approx(high, abs=1e-4)}
     assert {one["group"] for one in report["benign"]} >= {"owner", "corroborated"}
     kept = scores.last(Paths.resolve(home))["influence"]
     assert kept.held

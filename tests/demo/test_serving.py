@@ -14,10 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from truekeep import scores
 from truekeep.config import Paths
-from truekeep.scores import Figure, Score
+from truekeep.ops import redteam_scores as scores
+from truekeep.ops.redteam_scores import Figure, Score
 from truekeep.types import utc_moment
+
+pytestmark = pytest.mark.slow
 
 
 def free_port() -> int:

@@ -33,7 +33,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def keep(told: Path) -> Iterator[Keep]:
-    with Keep.open("studio", home=told, clock=lambda: NOW) as opened:
+    with Keep.open("studio", home=told, clock=lambda: NOW, background=False) as opened:
         yield opened
 
 

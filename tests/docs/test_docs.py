@@ -43,6 +43,7 @@ def test_python_examples_run_and_print_what_they_show(
     assert result.failed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", pages_with("```console"), ids=lambda page: page.name)
 def test_terminal_sessions_print_what_they_show(page: Path, tmp_path: Path) -> None:
     for number, block in enumerate(CONSOLE.findall(page.read_text("utf-8"))):
@@ -97,6 +98,12 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text("utf-8")):
             if not target.startswith("https://"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_files_of_the_repository_that_a_page_names_are_there() -> None:
+    for page in [*PAGES, ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md"]:
+        for named in re.findall(r"\b(?:src/truekeep|tests|scripts)/[a-z][\w./-]*\w", page.read_text("utf-8")):
+            assert (ROOT / named).exists(), f"{page.name}: {named}"
 
 
 def test_the_package_and_its_documentation_do_not_speak_of_the_machine_they_were_made_on() -> None:

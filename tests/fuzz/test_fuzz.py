@@ -20,6 +20,8 @@ from tests.fuzz.watching import SLOWEST, Finding, promise, watched
 from tests.fuzz.world import World
 from truekeep import Keep
 
+pytestmark = pytest.mark.slow
+
 LONG = bool(os.environ.get("TRUEKEEP_LONG"))
 CASES = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
 

@@ -12,7 +12,7 @@ from tests.conftest import Clock
 from tests.fuzz.sequences import CANARY, Operation
 from tests.fuzz.watching import promise, watched
 from truekeep import Keep, Settings
-from truekeep.action import Answer
+from truekeep.trust.flow.decide import Answer
 from truekeep.types import Standing
 
 SETTINGS = Settings(embedder="none")
@@ -26,7 +26,7 @@ class World:
     def __init__(self, home: Path, name: str, policy: str) -> None:
         self.clock = Clock()
         self._open: Callable[[], Keep] = lambda: Keep.open(
-            name, home=home, settings=SETTINGS, policy=policy, clock=self.clock
+            name, home=home, settings=SETTINGS, policy=policy, clock=self.clock, background=False
         )
         self.keep = self._open()
         for channel in ("crm", "billing"):

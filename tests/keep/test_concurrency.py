@@ -11,7 +11,9 @@ import pytest
 
 from truekeep import Keep
 from truekeep.errors import InvalidRequest, UnknownId
-from truekeep.stores.anchor import FileAnchor, Head
+from truekeep.stores.anchor import AnchorHead, FileAnchor
+
+pytestmark = pytest.mark.slow
 
 WRITE = """
 import sys
@@ -103,7 +105,7 @@ def test_a_write_between_a_view_and_the_look_at_the_anchor_is_no_rollback(
     with Keep.open("alice", home=home) as other:
         is_due = [False]
 
-        def read(anchor: FileAnchor) -> Head | None:
+        def read(anchor: FileAnchor) -> AnchorHead | None:
             if is_due[0] and sys._getframe(1).f_code.co_name == "inspect_chain":
                 is_due[0] = False
                 assert other.remember(f"Event {other.audit.events()[-1].seq} came first.", via="user").accepted

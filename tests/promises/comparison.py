@@ -26,10 +26,10 @@ from tests.promises.record import PromiseBroken
 from tests.promises.side import Side
 from tests.promises.twins import TicketPair, Twins
 from tests.promises.world import PAYING
-from truekeep.action import Answer, Provenance
-from truekeep.action.model import PROVEN
-from truekeep.influence import Reader
-from truekeep.reading import Shown, is_hearsay
+from truekeep.read.reader import Shown
+from truekeep.trust.flow.decide import Answer
+from truekeep.trust.influence import Reader
+from truekeep.trust.origin import is_hearsay
 from truekeep.types import Memory
 
 _QUERIES = ("What is Northwind's account?", "plan of Northwind", "Eva email", "Acme account 7741-90")
@@ -154,44 +154,11 @@ def _finds(side: Side, text: str) -> None:
 def compare_answers(twins: Twins, ticket: TicketPair) -> None:
     """What hearsay may do to a call, and what not.
 
-    Value by value, hearsay never proves one (P1) and never takes a proof away (P2): a value of the owner's, of a memory
-    that may act or of the operator's stays one, a stale one stays stale, a document pointed at stays one. A value that
-    was found nowhere may turn out to be hearsay's; that is what the boundary is there to notice, and the design's table
-    answers it with less.
-
-    Between values that are not proven there are two ways back up, neither of which is ever enough for a consequential
-    action without a confirmation: a document that the owner pointed at is the owner's choice of a source, and hearsay
-    that its own source replaced is no longer held. An ordinary action may go ahead on either, as it would if the keep
-    had never heard the value.
-
-    Where no value changed its source, the answer and its code are the same. In a session where the person's words were
-    held to be a copy of what was read there before, they prove less; then only P1 is asked.
+    It never lets one through that would not go through without it (P1). It may make an answer stricter: a session that
+    took it in is tainted, a value that it holds is known as hearsay's, and the owner's copy of it proves nothing.
     """
-    plain, laden, is_echoed = ticket.plain, ticket.laden, ticket.session in twins.echoed
-    sources = [(one.provenance, other.provenance) for one, other in zip(plain.traced, laden.traced, strict=True)]
-    changed = {source for source in sources if source[0] is not source[1]}
-    is_back = any(ticket.call.uses(fact) for fact in twins.taken_back)
-    for before, after in changed:
-        if _rises(before, after, is_back=is_back):
-            raise PromiseBroken(f"P1: hearsay makes a value of {ticket.call} {after.name} instead of {before.name}")
-        if _falls(before, after) and not is_echoed:
-            raise PromiseBroken(f"P2: hearsay makes a value of {ticket.call} {after.name} instead of {before.name}")
-    is_let_go = not plain.is_consequential and any(before is Provenance.HEARSAY for before, _ in changed)
-    if laden.decision is Answer.ALLOW and plain.decision is not Answer.ALLOW and not is_let_go:
+    plain, laden = ticket.plain, ticket.laden
+    if laden.decision is Answer.ALLOW and plain.decision is not Answer.ALLOW:
         raise PromiseBroken(f"P1: with hearsay {ticket.call} is allowed, without it {plain.decision} ({plain.code})")
-    if not changed and not is_echoed and (plain.decision, plain.code) != (laden.decision, laden.code):
-        raise PromiseBroken(f"P2: {ticket.call} is answered {laden.code} instead of {plain.code}")
-
-
-def _rises(before: Provenance, after: Provenance, *, is_back: bool) -> bool:
-    """Whether hearsay lent a value a better source than it had."""
-    if before in PROVEN or after > before:
-        return False
-    if after in PROVEN or after is Provenance.STALE:
-        return True
-    return before is Provenance.HEARSAY and after is Provenance.COMPUTED and not is_back
-
-
-def _falls(before: Provenance, after: Provenance) -> bool:
-    """Whether hearsay took a source away from a value that had one."""
-    return after > before and after not in PROVEN and before not in (Provenance.COMPUTED, Provenance.HEARSAY)
+    if plain.decision is Answer.DENY and laden.decision is Answer.CONFIRM:
+        raise PromiseBroken(f"P1: with hearsay {ticket.call} can be confirmed, without it it is denied ({plain.code})")

@@ -13,8 +13,8 @@ from tests.promises.record import Outcome, PromiseBroken, attempt
 from tests.promises.side import Side
 from tests.promises.twins import IncidentPair, Twins
 from tests.promises.world import DESK
-from truekeep.incident import Report
-from truekeep.review import item_etag
+from truekeep.incident.report import IncidentReport
+from truekeep.review.decisions import item_etag
 
 _BY: dict[str, Any] = {"by": "eva", "reason": "it has to be"}
 
@@ -213,7 +213,7 @@ def turn_down(side: Side, item_id: str) -> Outcome:
     return attempt(lambda: side.keep.review.reject(item_id, by="eva", reason="not so"))
 
 
-def taken_back(twins: Twins, act: Callable[[Side], Report], what: Any) -> None:
+def taken_back(twins: Twins, act: Callable[[Side], IncidentReport], what: Any) -> None:
     """Do what opens an incident on both sides, and remember it so that it can be undone."""
     plain, laden = outcomes = twins.both(lambda side: attempt(lambda: act(side)))
     same(outcomes, what)

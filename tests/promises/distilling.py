@@ -12,7 +12,7 @@ from tests.promises.record import Outcome, PromiseBroken, answered, attempt
 from tests.promises.side import HANDLE, KEEP, SESSION, Side
 from tests.promises.talking import Observe
 from tests.promises.twins import Twins
-from truekeep.distil import Distilled, Taken
+from truekeep.extract.run import Distilled, Taken
 from truekeep.types import Standing
 
 QUEUE, CUSTOM = "queue", "custom"
@@ -81,6 +81,8 @@ class Distil:
         most = side.most(extraction.text, "agent", self.session, None, (), extraction.quote)
         if not self.claims and all(_is_said(side, self.session, one.quote) for one in extraction.supports):
             most = Standing.OWNER
+        if extraction.text in side.said[self.session]:
+            most = Standing.OWNER  # a whole message of the person's, kept word for word
         via = stored.origin.channel if stored is not None else "agent"
         outcome = side.took(outcome, extraction.text, via, self.session, {}, extra=False, most=most)
         return Found(extraction.text, stored.standing, outcome) if stored is not None else None

@@ -10,8 +10,8 @@ from itertools import combinations
 
 from tests.promises.record import PromiseBroken, Written
 from tests.promises.side import Side
-from truekeep.influence import Reader
-from truekeep.reading import is_expired
+from truekeep.read.reader import is_expired
+from truekeep.trust.influence import Reader
 from truekeep.types import Memory, Standing
 
 

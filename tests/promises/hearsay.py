@@ -26,6 +26,7 @@ from tests.promises.vocabulary import (
     REQUESTS,
     SAYINGS,
     STRANGERS,
+    WISHES,
     Fact,
     wordings,
 )
@@ -119,6 +120,17 @@ class Overhear:
 
 
 @dataclass(frozen=True)
+class Bring:
+    """A tool brings hearsay into a session."""
+
+    session: str
+    text: str
+
+    def run(self, twins: Twins) -> None:
+        twins.laden.took_result(self.session, self.text)
+
+
+@dataclass(frozen=True)
 class Leave:
     """Something that was read is left in a session's working memory."""
 
@@ -162,7 +174,7 @@ def _relayed(what: Remember, principal: str) -> Remember:
     return replace(what, principal=principal)
 
 
-lies = st.sampled_from((*POISONED, *POISONED, *SAYINGS, *ODD))
+lies = st.sampled_from((*POISONED, *POISONED, *SAYINGS, *ODD, *WISHES))
 untrusted = st.sampled_from((*HEARSAY_CHANNELS, "agent"))
 
 HEARSAY: Mapping[str, st.SearchStrategy[Operation]] = {
@@ -183,13 +195,16 @@ HEARSAY: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Change, numbers, st.sampled_from(SYSTEMS), lies, principal=st.sampled_from(STRANGERS)),
         st.builds(WishGone, numbers, untrusted),
     ),
-    "extra_observed": st.builds(
-        Overhear,
-        sessions,
-        untrusted,
-        st.one_of(lies, st.sampled_from(REQUESTS)),
-        st.none(),
-        st.sampled_from((None, "user")),
+    "extra_observed": one_of(
+        st.builds(
+            Overhear,
+            sessions,
+            untrusted,
+            st.one_of(lies, st.sampled_from(REQUESTS)),
+            st.none(),
+            st.sampled_from((None, "user")),
+        ),
+        st.builds(Bring, sessions, st.one_of(lies, st.sampled_from(REQUESTS))),
     ),
     "extra_left": st.builds(Jot, sessions, untrusted, lies).map(Leave),
     "extra_relay_observed": st.builds(

@@ -13,7 +13,7 @@ from tests.promises.acting import CarryOut
 from tests.promises.attempts import TurnDown
 from tests.promises.looking import ListAll
 from tests.promises.machine import EVERYTHING, Rules
-from tests.promises.operations import numbers, one_of, parents, people, read_channels, sessions, systems
+from tests.promises.operations import numbers, one_of, parents, people, sessions, systems
 from tests.promises.vocabulary import HONEST, ODD, wordings
 from tests.promises.world import ALONE, INFORMED, World
 from tests.promises.writing import Remember
@@ -45,7 +45,6 @@ _SYSTEMS_COPY: Rules = {"system_copies": st.builds(Remember, systems, _FIRST, pa
 _UNCREDITED: Rules = {"carry_out": st.builds(CarryOut, sessions, numbers, st.none())}
 _REJECTED: Rules = {"rejects": st.builds(TurnDown, numbers)}
 _ODD: Rules = {"owner_says": st.builds(Remember, people, st.sampled_from(ODD))}
-_ORDINARY: Rules = {"reads": st.builds(Remember, read_channels, st.sampled_from(wordings(HONEST[3])))}
 _NOTED: Rules = {
     "lists": st.builds(ListAll, sessions),
     "notes": st.builds(Remember, st.just("agent"), _FIRST, session=sessions),
@@ -60,7 +59,6 @@ BROKEN = (
     Broken(broken.sources_are_counted, ("system_says", "extra_read"), INFORMED),
     Broken(broken.echoes_are_witnesses, ("extra_echo",)),
     Broken(broken.copies_add_up, (), promise="P1/P3", directed=_SYSTEMS_COPY),
-    Broken(broken.credit_lifts_hearsay, ("carry_out",), INFORMED, "P1/P3", directed=_ORDINARY),
     Broken(broken.the_agent_holds_credit, ("owner_says", "extra_attempt"), directed=_UNCREDITED),
     Broken(broken.anybody_deletes, ("owner_says", "extra_change"), promise="P2"),
     Broken(broken.the_newest_word_wins, ("owner_says", "extra_read"), INFORMED, "P2"),
@@ -71,5 +69,5 @@ BROKEN = (
     Broken(broken.recall_filters_too_late, ("owner_says", "extra_read"), INFORMED, "P1/P2"),
     Broken(broken.shown_hearsay_leaves_no_trace, ("begin", "is_read"), INFORMED, "P3", directed=_NOTED),
     Broken(broken.read_hearsay_leaves_no_trace, ("begin", "extra_observed", "agent_writes"), promise="P3"),
-    Broken(broken.roles_are_believed, ("extra_observed", "agent_quotes"), promise="P3"),
+    Broken(broken.roles_are_believed, ("extra_observed", "distil"), promise="P3"),
 )

@@ -27,7 +27,7 @@ class Recall:
     way: str = KEEP
 
     def run(self, twins: Twins) -> None:
-        options: dict[str, Any] = {"k": self.k, "influence_only": self.influence_only}
+        options: dict[str, Any] = {"k": self.k, "influence_only": self.influence_only, "background": True}
         for side in twins.sides:
             door = side.within(self.way, self.session)
             if door is not None:
@@ -115,6 +115,9 @@ class LookAround:
         keep.audit.rejected_sources(then.date())
         for everything in (keep.incidents, keep.export, keep.describe, keep.audit.verify, keep.audit.events):
             everything()
+        keep.is_clean(self.session), keep.grants.list()
+        for ticket in keep.actions.tickets.all()[-1:]:
+            keep.actions.why(ticket.id), keep.actions.question(ticket.id)
         keep.channels.list(), keep.actions.pending(), keep.extraction.jobs(), keep.prompts.all()
         keep.working.list(), keep.working.get(self.session), keep.working.window(self.session)
         keep.audit.state(), keep.channels.muted()

@@ -9,7 +9,7 @@ from tests.promises.record import PromiseBroken
 from tests.promises.side import Side
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import Fact, meaning
-from truekeep.influence import Reader
+from truekeep.trust.influence import Reader
 
 Told = set[tuple[Fact | str, str | None]]
 

@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.promises import distilling
-from tests.promises.acting import Ask, CarryOut, Confirm, CreditRun, Redeem
+from tests.promises.acting import Answering, Ask, CarryOut, Confirm, CreditRun, Permit, Plan, Redeem
 from tests.promises.agreement import Operation
 from tests.promises.deciding import (
     Approve,
@@ -34,7 +34,7 @@ from tests.promises.distilling import Distil
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.merging import Consolidate
 from tests.promises.side import GUARD, HANDLE, KEEP, LOAD, SESSION, WORKING
-from tests.promises.talking import Begin, Jot, LetGo, Observe
+from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.vocabulary import (
     CALLS,
     FORGED,
@@ -49,7 +49,7 @@ from tests.promises.vocabulary import (
     forwarded,
 )
 from tests.promises.world import DESK, SESSIONS, SYSTEMS
-from tests.promises.writing import Agree, BringBack, Delete, Remember, RememberMany, Update
+from tests.promises.writing import Agree, BringBack, Delete, ForgetAndBringBack, Remember, RememberMany, Update
 
 PEOPLE = ("owner", "other")
 SOURCES = (
@@ -150,6 +150,8 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
             Jot, sessions, st.sampled_from((*SYSTEMS, "owner", "web", "agent")), texts, st.sampled_from((None, 1))
         ),
         st.builds(LetGo, anywhere),
+        st.builds(Return, sessions, sayings, st.sampled_from((KEEP, SESSION))),
+        st.builds(Segment, sessions, st.sampled_from((KEEP, SESSION))),
     ),
     "distil": st.builds(
         Distil,
@@ -186,6 +188,9 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Confirm, numbers, st.booleans(), doors),
         st.builds(Redeem, numbers, st.sampled_from((KEEP, SESSION, HANDLE, GUARD))),
         st.builds(CreditRun, numbers, st.booleans()),
+        st.builds(Plan, sessions, st.sampled_from(HONEST), st.sampled_from((KEEP, SESSION))),
+        st.builds(Answering, sessions, st.sampled_from(("1180-22", "6666-66")), st.sampled_from((KEEP, SESSION))),
+        st.builds(Permit, st.sampled_from(("Northwind", "Acme")), st.booleans()),
     ),
     "carry_out": st.builds(CarryOut, sessions, numbers, st.sampled_from((True, True, False, None))),
     "take_back": one_of(
@@ -193,6 +198,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Rewind, st.sampled_from((0.05, 0.2, 60, 60 * 24))),
         st.builds(Undo, numbers),
         st.builds(Consolidate, st.sampled_from((False, False, True))),
+        st.builds(ForgetAndBringBack, sayings),
         st.builds(Erase, numbers),
         st.builds(Erase, numbers, st.sampled_from(("Acme", "Eva", "Northwind"))),
     ),

@@ -16,7 +16,7 @@ from typing import Any
 from tests.promises.vocabulary import MEANING, Fact, meaning
 from tests.promises.world import DESK, SYSTEMS, World
 from truekeep import TruekeepError
-from truekeep.influence import hearsay_marks as _hearsay_marks
+from truekeep.trust.influence import hearsay_marks as _hearsay_marks
 from truekeep.types import MEMBER, Approval, Memory, Standing, Verdict
 
 
@@ -98,8 +98,6 @@ class Record:
     """Who was first to mention a telling value or a claim; the owner's word clears it."""
     credits: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Good less bad outcomes of runs that used the memory as it then read."""
-    frozen: set[str] = field(default_factory=set)
-    """Sessions whose snapshot shows hearsay."""
 
     # Memories
 

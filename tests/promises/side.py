@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.promises.record import Outcome, PromiseBroken, Record, Written, answered, attempt, hearsay_marks, is_hearsay
+from tests.promises.record import Outcome, PromiseBroken, Record, Written, answered, attempt, hearsay_marks
 from tests.promises.vocabulary import meaning
 from tests.promises.world import CLEARING
 from truekeep import Keep
 from truekeep.extract.conversation import Message
 from truekeep.handles import Handle, Session
-from truekeep.reading import is_expired
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing, Verdict
 
@@ -32,7 +32,7 @@ class Side(Record):
         self.keep = self._open()
 
     def _open(self) -> Keep:
-        return Keep.open("k", home=self.home, settings=self.world.settings(), clock=self.clock)
+        return Keep.open("k", home=self.home, settings=self.world.settings(), clock=self.clock, background=False)
 
     def reopen(self) -> None:
         """Everything has to survive a restart."""
@@ -44,12 +44,14 @@ class Side(Record):
         found = map(memory_from, self.keep._ledger.all("memories"))
         return {memory.id: memory for memory in found}
 
-    def within(self, way: str, session: str | None, via: str = "agent") -> Session | Handle | None:
+    def within(
+        self, way: str, session: str | None, via: str = "agent", run: str | None = None
+    ) -> Session | Handle | None:
         """What stands for a session at a door, where the door is not the keep's own."""
         if way == SESSION and session is not None:
             return self.keep.session(session)
         if way == HANDLE and session is not None:
-            return self.keep.session(session).bind(via)
+            return self.keep.session(session).bind(via, run=run)
         return self.keep.bind(via) if way == HANDLE else None
 
     # Writing
@@ -121,7 +123,7 @@ class Side(Record):
         return outcome.value if isinstance(outcome.value, Outcome) else outcome
 
     def _brought_back(self, memory_id: str, via: str) -> Outcome:
-        chosen = self.versions[memory_id, self.keep._way_out.archive.version(memory_id).version]
+        chosen = self.versions[memory_id, self.keep._way_out.versions.version(memory_id).version]
         outcome = attempt(lambda: self.keep.restore(memory_id, via=via))
         if (stored := self.stored(outcome)) is not None:
             self.note(stored, chosen)
@@ -199,18 +201,31 @@ class Side(Record):
             )
         return lambda text, **fields: self.keep.observe(session, via, text, **fields)
 
+    def took_result(self, session: str, text: str, *, way: str = KEEP) -> Outcome:
+        """Report the result of a tool that nobody declared: it is somebody else's text."""
+        door = self.keep.session(session) if way == SESSION else None
+        report = door.observe_result if door else partial(self.keep.observe_result, session)
+        outcome = attempt(lambda: report("crawl", text))
+        self.heard.add(session)
+        self.read[session].add(text)
+        self.mention(text, Standing.HEARSAY)
+        return outcome
+
+    def start_afresh(self, session: str, *, way: str = KEEP) -> Outcome:
+        """The host drops a session's context."""
+        door = self.keep.session(session) if way == SESSION else None
+        outcome = attempt(door.segment if door else partial(self.keep.segment, session))
+        if outcome.ok:
+            self.heard.discard(session)
+        return outcome
+
     def freeze(self, session: str, *, refresh: bool, way: str = KEEP) -> Outcome:
-        """Take the session's snapshot; what it shows is what was there when it was frozen."""
-        is_new = self.keep._ledger.get("snapshots", session) is None
+        """Take the session's snapshot, which shows no hearsay."""
         door = self.within(way, session)
         taken = door.snapshot if door is not None else lambda **options: self.keep.snapshot(session, **options)
         outcome = attempt(lambda: taken(refresh=refresh))
-        if is_new or refresh:
-            now = self.clock()
-            shows = any(is_hearsay(one) and not is_expired(one, now) for one in self.memories().values())
-            (self.frozen.add if shows else self.frozen.discard)(session)
-        if session in self.frozen:
-            self.heard.add(session)
+        if outcome.ok and outcome.value.shows_hearsay:
+            raise PromiseBroken("P3: a snapshot shows hearsay")
         return outcome
 
     # People

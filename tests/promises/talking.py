@@ -58,6 +58,29 @@ class Observe:
 
 
 @dataclass(frozen=True)
+class Return:
+    """A tool's result comes back."""
+
+    session: str
+    text: str
+    way: str = KEEP
+
+    def run(self, twins: Twins) -> None:
+        same(twins.both(lambda side: side.took_result(self.session, self.text, way=self.way)), self)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The host drops a session's context and starts a fresh one."""
+
+    session: str
+    way: str = KEEP
+
+    def run(self, twins: Twins) -> None:
+        same(twins.both(lambda side: side.start_afresh(self.session, way=self.way)), self)
+
+
+@dataclass(frozen=True)
 class Jot:
     """Put something into a session's working memory; what a system or a page leaves there, the session took in."""
 

@@ -12,6 +12,8 @@ from tests.promises.machine import machine_for
 from tests.promises.record import PromiseBroken
 from tests.promises.test_promises import IS_LONG
 
+pytestmark = pytest.mark.slow
+
 BUDGET = settings(
     max_examples=40,
     stateful_step_count=15,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 
-from tests.promises.acting import Ask, CarryOut, Confirm, CreditRun, Redeem
+from tests.promises.acting import Answering, Ask, CarryOut, Confirm, CreditRun, Permit, Plan, Redeem
 from tests.promises.agreement import Operation
 from tests.promises.comparison import compare
 from tests.promises.deciding import (
@@ -33,26 +33,41 @@ from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.machine import EVERYTHING
 from tests.promises.merging import Consolidate
 from tests.promises.operations import OPERATIONS
-from tests.promises.talking import Begin, Jot, LetGo, Observe
+from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, INJECTION, PAY, PLANT, POISON, call_for, wordings
 from tests.promises.world import ALONE
-from tests.promises.writing import Agree, BringBack, Delete, Remember, RememberMany, Update
+from tests.promises.writing import Agree, BringBack, Delete, ForgetAndBringBack, Remember, RememberMany, Update
 from truekeep import Keep
-from truekeep.audit import Audit
-from truekeep.boundary import Boundary
-from truekeep.channels import Channels
+from truekeep.act.boundary import Boundary
+from truekeep.act.grants import Grants
+from truekeep.audit.log import Audit
 from truekeep.extract.library import PromptLibrary
-from truekeep.extraction import Extractions
+from truekeep.extract.schedule import Extractions
+from truekeep.extract.working_memory import WorkingSessions
 from truekeep.handles import Handle, Session
-from truekeep.review import Review
-from truekeep.working import Working
+from truekeep.review.decisions import Review
+from truekeep.sessions.channels import Channels
 
-SURFACE = (Keep, Handle, Session, Review, Boundary, Channels, Working, Extractions, PromptLibrary, Audit)
+SURFACE = (
+    Keep,
+    Handle,
+    Session,
+    Review,
+    Boundary,
+    Grants,
+    Channels,
+    WorkingSessions,
+    Extractions,
+    PromptLibrary,
+    Audit,
+)
 LEFT_OUT = {
     "Keep.destroy": "nothing is left of the keep that could be compared",
     "Extractions.start": "runs what ``run`` does on a thread of its own, at moments that a machine cannot choose",
+    "Extractions.learn_in_background": "the same thread, begun by what waits",
     "Extractions.work": "one round of that thread",
+    "Boundary.took_in": "what adapters resume a conversation by; it reads what ``observe`` wrote",
 }
 TRUE, OTHER = wordings(HONEST[0]), wordings(HONEST[1])
 CALL = call_for(HONEST[0])
@@ -72,6 +87,12 @@ LIFE: tuple[Operation, ...] = (
     Confirm(2, True, "handle"),
     *(Redeem(0, way) for way in ("keep", "session", "handle", "guard")),
     CreditRun(0, True),
+    *(Plan("s-1", HONEST[0], way) for way in ("keep", "session")),
+    *(Answering("s-1", "1180-22", way) for way in ("keep", "session")),
+    Permit("Northwind", False),
+    Permit("Northwind", True),
+    *(Return("s-1", OTHER[0], way) for way in ("keep", "session")),
+    *(Segment("s-1", way) for way in ("keep", "session")),
     CarryOut("s-1", 0, True),
     *(Distil("s-1", PAY, ((TRUE[0], TRUE[0]),), "discrete", way) for way in ("keep", "session", "handle", "queue")),
     Distil("s-1", PAY, ((TRUE[1], TRUE[0]),), CUSTOM),
@@ -91,6 +112,7 @@ LIFE: tuple[Operation, ...] = (
     Enrol(True),
     *(Delete(which, "owner", way) for which, way in enumerate(("keep", "handle"))),
     BringBack(0, "owner"),
+    ForgetAndBringBack(f"what I said about {HONEST[0].subject}"),
     Revoke((("channel", "crm"),)),
     Undo(0),
     Consolidate(),

@@ -14,7 +14,7 @@ from tests.promises.record import Outcome, PromiseBroken
 from tests.promises.side import Side
 from tests.promises.vocabulary import Call, Fact
 from tests.promises.world import World
-from truekeep.boundary import ActionAnswer
+from truekeep.act.boundary import ActionAnswer
 from truekeep.types import Item, Memory
 
 _MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - a private directory is made in it

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from truekeep.config import MEMBER_CAPABILITIES, Settings, default_channels
-from truekeep.influence import Reader
+from truekeep.trust.influence import Reader
 from truekeep.types import MEMBER, Channel, Standing
 
 SYSTEMS = ("crm", "billing")
@@ -62,14 +61,12 @@ class World:
             queue_per_principal=3,
             queue_expiry_days=10,
             credits_per_hour=1_000,
-            actions=ACTIONS,
+            learn="off",  # what is learned is learned by Distil, at a moment that the machine chooses
+            tools={"pay": {"reads": False}, "send_email": {"reads": False}},
             channels=default_channels() | enrolled | members,
         )
 
 
-ACTIONS: Mapping[str, Any] = {
-    "pay": {"grants": [{"name": "rent", "per_day": 1, "arguments": {"payee": ["Acme"], "amount": {"max": 500}}}]},
-}
 ALONE = World("alone", "strict")
 INFORMED = World("informed", "inform")
 SHARED = World("shared", "strict", {"s-1": "bob", "s-2": "eva"})

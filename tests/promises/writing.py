@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.promises.agreement import later, same_footing
-from tests.promises.record import Outcome
+from tests.promises.agreement import later, same, same_footing
+from tests.promises.record import Outcome, attempt
 from tests.promises.side import KEEP, Side
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import Fact, wordings
@@ -117,6 +117,26 @@ class BringBack:
         if twins.known:
             via, pair = twins.world.channel(self.channel), twins.known[self.which % len(twins.known)]
             twins.wrote(*twins.both(lambda side: side.bring_back(getattr(pair, side.name), via)), self)
+
+
+@dataclass(frozen=True)
+class ForgetAndBringBack:
+    """The owner has something forgotten in plain words and takes that back; hearsay changes nothing about it."""
+
+    about: str
+
+    def run(self, twins: Twins) -> None:
+        via = twins.world.channel("owner")
+        pair = twins.pick(0)
+        if pair is not None:
+            same(twins.both(lambda side: attempt(lambda: self._forgotten(side, via, getattr(pair, side.name)))), self)
+
+    def _forgotten(self, side: Side, via: str, memory_id: str) -> str:
+        shown = side.keep.bind(via).forget(self.about, dry_run=True)
+        told = side.keep.forget([memory_id], via=via)
+        if told.done:
+            told.undo()
+        return f"{shown.code}, {told.code}, {len(told.matches)}"
 
 
 @dataclass(frozen=True)
