@@ -72,16 +72,12 @@ def test_a_bound_says_what_it_protects() -> None:
     bounds = re.compile(r"_?(?:[A-Z]+_)*(?:MOST|MAX|LONGEST|LARGEST|CAP|LIMIT|DEEPEST)(?:_[A-Z]+)*")
     silent = []
     for path in sorted((SCRIPT.parents[1] / "src" / "truekeep").rglob("*.py")):
-        if path.relative_to(SCRIPT.parents[1] / "src" / "truekeep").as_posix().startswith(NOT_YET):
-            continue
-        body = ast.parse(path.read_text()).body
+        text = path.read_text()
+        lines, body = text.splitlines(), ast.parse(text).body
         for one, after in itertools.pairwise([*body, ast.Pass()]):
             names = [target.id for target in getattr(one, "targets", ()) if isinstance(target, ast.Name)]
             number = isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant)
-            if number and names and bounds.fullmatch(names[0]) and not isinstance(after, ast.Expr):
+            said = isinstance(after, ast.Expr) or "  # " in lines[one.lineno - 1]
+            if number and names and bounds.fullmatch(names[0]) and not said:
                 silent.append(f"{path}:{one.lineno} {names[0]}")
     assert not silent
-
-
-NOT_YET = ("act/", "cli/", "demo/", "extract/", "redteam/", "search/", "serve/console/", "text/", "trust/flow/")
-"""Rooms whose bounds still have to be gone through."""

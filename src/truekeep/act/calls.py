@@ -10,8 +10,8 @@ from typing import Any
 
 from truekeep.errors import InvalidRequest
 
-MOST_DEPTH = 8
-MOST_VALUES = 256
+MOST_DEPTH = 8  # deeper than honest arguments are, and far from the interpreter's own limit
+MOST_VALUES = 256  # each is judged while the agent waits
 MOST_CHARACTERS = 32_000
 """A call is judged value by value while the agent waits; larger ones are split by whoever makes them."""
 _NAME = re.compile(r"[^\W\d][\w.:/-]{0,127}")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from truekeep.stores.ledger import Ledger, Sealed
 
 OWNER = "owner"
-_LONGEST = 500
+_LONGEST = 500  # a pattern is matched against every call, so it stays short
 _Kept = tuple[str | None, StandingGrant]
 
 

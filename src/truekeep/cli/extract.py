@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truekeep.extract.run import Distilled, Taken
     from truekeep.keep import Keep
 
-_LONGEST = 10_000_000
+_LONGEST = 10_000_000  # bytes of a transcript that are read into memory at once
 _KEPT = timedelta(days=30)
 """How long a transcript's messages stay in the keep after they were last used."""
 

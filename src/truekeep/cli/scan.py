@@ -18,7 +18,7 @@ from truekeep.errors import InvalidRequest
 if TYPE_CHECKING:
     from truekeep.rules.sarif import Scanned
 
-MAX_BYTES = 50_000_000
+MAX_BYTES = 50_000_000  # a file is read into memory whole
 _TEXT_MEMBERS = ("text", "content", "memory", "input", "message")
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv"})
 _KINDS = ("memory_write", "memory_read", "llm_input", "llm_output", "tool_call", "tool_response", "skill")

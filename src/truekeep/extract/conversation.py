@@ -15,7 +15,7 @@ from truekeep.errors import InvalidRequest
 
 OWNER_CHANNELS = frozenset({"user"})
 KINDS = ("semantic", "episodic")
-MAX_TEXT = 1_000
+MAX_TEXT = 1_000  # a gist is a sentence or two; a model that says more is not distilling
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truekeep.extract.conversation import Extraction, Message
 
 LEASE = timedelta(minutes=15)
-MOST_ATTEMPTS = 8
+MOST_ATTEMPTS = 8  # with the back-off that is most of a day; then a person is asked
 WAITING, DONE, STUCK = "waiting", "done", "stuck"
 
 T = TypeVar("T")

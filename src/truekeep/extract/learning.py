@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from truekeep.write.intake import Intake
 
 VERBATIM = "verbatim"
-_LONGEST_GIST = 1_000
+_LONGEST_GIST = 1_000  # a reading longer than this is no gist of a passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from truekeep.extract.strategies import prompt_hash
 from truekeep.trust.candidate import checked_text
 from truekeep.trust.origin import person_name
 
-_MOST_VERSIONS = 1_000
-_LONGEST_REASON = 500
+_MOST_VERSIONS = 1_000  # nobody reads more, and the list is read whole
+_LONGEST_REASON = 500  # a person's remark, shown beside the prompt
 
 
 class State(StrEnum):

@@ -17,7 +17,7 @@ from truekeep.extract.usage import Meter, Usage, estimated_tokens, reported
 if TYPE_CHECKING:
     from truekeep.extract.endpoint import ModelSettings
 
-_LONGEST_WAIT = 30.0
+_LONGEST_WAIT = 30.0  # seconds; an endpoint that asks for more is tried again by the queue
 
 
 @dataclass(frozen=True, slots=True)

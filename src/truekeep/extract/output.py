@@ -17,12 +17,12 @@ from truekeep.extract import events
 from truekeep.extract.conversation import KINDS, MAX_TEXT
 from truekeep.extract.failure import ModelError
 
-MAX_MEMORIES = 100
-MAX_WORD = 100
-MAX_WORDS = 32
-MAX_QUOTE = 2_000
-MAX_QUOTES = 20
-MAX_ID = 200
+MAX_MEMORIES = 100  # a reply is bounded in everything it holds: who writes it is not trusted
+MAX_WORD = 100  # characters of a topic or name
+MAX_WORDS = 32  # topics or names of one memory
+MAX_QUOTE = 2_000  # characters; a quote is found in a message by search
+MAX_QUOTES = 20  # each is searched for in the whole session
+MAX_ID = 200  # characters of a message's id
 _FIELDS = frozenset({"text", "type", "topics", "entities", "quotes"})
 _QUOTE_FIELDS = frozenset({"quote", "message_id"})
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)

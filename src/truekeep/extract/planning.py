@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _CHOICE = re.compile(r"[a-z]+(?:[_ -][a-z]+){0,3}")
 """A few plain words: no address, account, path or number, which only the owner's own words give."""
-_MOST_CALLS = 32
-_MOST_MESSAGES = 40
-_MOST_TOOLS = 128
+_MOST_CALLS = 32  # a plan for one request; a longer one is no plan but a fishing net
+_MOST_MESSAGES = 40  # what fits into a small model's view
+_MOST_TOOLS = 128  # as many as providers accept
 _ORDER = (
     'List the tool calls you intend for the user\'s last message, as JSON: {"calls": [{"tool": name, '
     '"arguments": {name: {"literal": value} | {"result": [tool, field]} | {"content": true}}}]}. '

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from truekeep.stores.ledger import Ledger
     from truekeep.write.gate import Gate
 
-_MOST_MESSAGES = 100
-_MOST_CHARACTERS = 15_000
+_MOST_MESSAGES = 100  # of one reading; the rest is read in the next
+_MOST_CHARACTERS = 15_000  # what a small model reads without losing the middle
 
 
 class Overtaken(TruekeepError):

@@ -17,7 +17,7 @@ _BRACE = re.compile(r"[{}]")
 _LITERAL = re.compile(r"(?:[^{}]++|\{\{|\}\})++")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*", re.ASCII)
 _TOKEN = re.compile(r"\{\{|\}\}|\{([A-Za-z][A-Za-z0-9]*+(?:_[A-Za-z0-9]++)*+)\}|([{}])", re.ASCII)
-_LONGEST_NAME = 64
+_LONGEST_NAME = 64  # names are words; the pattern is tried at every brace
 _FAULTS = {
     ".": ("template_attribute", "reaches for an attribute"),
     "[": ("template_index", "reaches for an item"),

@@ -17,8 +17,8 @@ from typing import Any
 from truekeep.errors import InvalidRequest
 from truekeep.extract.conversation import Conversation, Message
 
-MAX_FILE = 10_000_000
-MAX_MESSAGES = 10_000
+MAX_FILE = 10_000_000  # characters that are parsed at once
+MAX_MESSAGES = 10_000  # each becomes a row in one transaction
 _SPEAKING = frozenset({"user", "human", "me"})
 _AGENT = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "developer"})
 _TURN = re.compile(

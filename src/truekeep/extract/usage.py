@@ -8,7 +8,7 @@ from typing import Any
 
 from truekeep.extract.failure import ModelError
 
-_MOST_TOKENS = 10_000_000
+_MOST_TOKENS = 10_000_000  # more than any model reads in one call; an endpoint that claims more is not believed
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     """An honest keep of a size, filled by a seed."""
 
 _BYSTANDERS = {OWNER: 6, CORROBORATED: 4}
-_MOST_SEEDS = 16
+_MOST_SEEDS = 16  # runs that are tried until enough honest questions were asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ LISTED, BY_NAME = "changing tools listed by the operator", "consequential by nam
 SETTINGS = Settings(policy="inform", embedder="none")
 """Under this preset hearsay is stored and shown; there is more to hold back than under the strict one."""
 _PER_KEEP = 50
-_LONGEST = 7_500
+_LONGEST = 7_500  # below the cap of a text, with room for the sentence around it
 _GRAM = 4
 _K = 8
 _CHANNELS = {"mail": "email", "inbox": "email", "file": "file", "web": "web", "page": "web"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NONE = "none"
 KEEP = "arena"
-_MOST = 50_000
+_MOST = 50_000  # vectors kept in memory: about 75 MB
 _CONFIGURATION = ("config.toml", RULES)
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from truekeep.redteam.stage import Clock
 
 
-_LONGEST_IMPORT = 900
+_LONGEST_IMPORT = 900  # seconds; a store of the largest size needs minutes
 _NEIGHBOUR = "neighbour"
 _AS_HERE = ("embedder", "anchor", "master_key")
 """Settings that the importing process has to share."""

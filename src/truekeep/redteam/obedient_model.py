@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 Messages = Sequence[Mapping[str, Any]]
 DONE = "done"
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_MOST_SAVED = 6
-_MOST_HEARD = 20
-_MOST_CLAIMED = 40
+_MOST_SAVED = 6  # sentences of one text, so that a long page does not fill the queue alone
+_MOST_HEARD = 20  # sentences of one message
+_MOST_CLAIMED = 40  # below the cap that a reply has
 _AWAY = re.compile(r"^(?:is it true|i heard|they say) that |^.*\bbut |^from now on,? ", re.IGNORECASE)
 _PATH = "/v1/chat/completions"
-_LONGEST = 4_000_000
+_LONGEST = 4_000_000  # bytes of a request's body
 _SECONDS = 60
 
 

@@ -22,7 +22,7 @@ _ATTACKS = {"screen_directives": "orders dressed as memories", "screen_unseen": 
 _BYPASSES = "ways around the screens, written after all tuning"
 _POLICY = "strict"
 _HONEST = frozenset({"benign", "honest", "safe", "0", "false"})
-_LONGEST = 100_000
+_LONGEST = 100_000  # longer rows of public sets are cut, as the table says
 
 
 class Examiner(Protocol):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from truekeep.redteam.attack import Scene
     from truekeep.redteam.stage import Step
 
-_MOST_KEPT = 400
+_MOST_KEPT = 400  # sequences that showed something new and are built upon
 _TRIES = 20
 
 

@@ -18,7 +18,7 @@ PART = "utility"
 QUESTIONS = 200
 COLD = 60
 """How many of their own facts an owner has just told an empty store."""
-_MOST_SEEDS = 16
+_MOST_SEEDS = 16  # runs that are tried until enough honest questions were asked
 _REVIEWED = 500
 
 

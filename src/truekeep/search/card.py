@@ -31,8 +31,8 @@ HEADER = 10
 _HEADER = struct.Struct(f"<{HEADER}I")
 LAST_DAY = date.max.toordinal()
 IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY, SAYS_CHANGE = 1, 2, 4, 8
-_MAX_TERMS = 4_000
-MAX_SPEAKER_TERMS = 3
+_MAX_TERMS = 4_000  # words of the longest text; a card stays small enough to verify at every opening
+MAX_SPEAKER_TERMS = 3  # words of a name
 _SPEAKER = re.compile(
     r"\s*(?:[\[(][^\])]{1,60}[\])]\s*)?"  # a date or another remark in brackets
     r"(?P<name>[^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s+\S"

@@ -41,7 +41,7 @@ _ENGLISH = "en"
 _CUES = frozenset(
     {*_MONTHS, *_SEASONS, "ago", "last", "past", "this", "next", "yesterday", "today", "tonight", "tomorrow"}
 )
-_MOST = 8
+_MOST = 8  # days one question asks about
 FADE_DAYS = 14.0
 """People tell of something for a while after it happened; nearness falls to a third in that time."""
 

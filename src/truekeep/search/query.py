@@ -26,8 +26,8 @@ MAX_TERMS = 64
 """Distinct terms searched for; a longer question is a pasted text, and its first words tell enough."""
 _MAX_PIECES = 192
 """Parts of words searched for: each costs a look at a list."""
-_MAX_CHARACTERS = 16_000
-_MOST_NAMES = 8
+_MAX_CHARACTERS = 16_000  # twice the longest text; more of a question says nothing more
+_MOST_NAMES = 8  # each is looked up in a list of its own
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019]s\b)?")
 
 

@@ -29,7 +29,7 @@ _COLUMNS = np.dtype(
         ("has_vector", np.bool_),
     ]
 )
-_LONGEST = 65_535
+_LONGEST = 65_535  # the column has two bytes
 _SEQ_BITS = 40
 MAX_SEQ = (1 << _SEQ_BITS) - 1
 _Value = TypeVar("_Value", bound=Hashable)

@@ -205,7 +205,7 @@ def _merge_phrases(found: list[Term]) -> list[Term]:
 
 
 _COPULAS = frozenset({"present", "past", "future"})
-_MOST_CLAUSES = 400
+_MOST_CLAUSES = 400  # a text of commas only stays linear in work
 
 
 @lru_cache(maxsize=16)

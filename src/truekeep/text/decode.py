@@ -16,7 +16,7 @@ from truekeep.text.language import known_words
 from truekeep.text.view import LONG, Edit, View, excerpt, rewrite
 from truekeep.text.words import letter_runs
 
-_LONGEST = 12_000
+_LONGEST = 12_000  # characters of one payload; the longest text has fewer
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{12,}(?:[ \t]*\r?\n[A-Za-z0-9+/_-]{12,})*={0,2}")
 _BASE32 = re.compile(r"(?<![A-Za-z0-9])[A-Z2-7]{16,}={0,6}(?![A-Za-z0-9])")
 _HEX = re.compile(r"(?<![A-Za-z0-9])(?:0x)?[0-9A-Fa-f]{2}(?:[ :,\-]?(?:0x|\\x)?[0-9A-Fa-f]{2}){7,}(?![A-Za-z0-9])")

@@ -71,8 +71,8 @@ _NAMED = re.compile(
     r"|BARRED |LONG |CLOSED |SIDEWAYS |BLACKLETTER |ALPHA$)*([A-Z])?(?: WITH .*)?$"
 )
 _MARKS = re.compile(rf"[{_MARK}]+")
-_LONGEST_CLUSTER = 4
-_LONGEST_EXPANSION = 4
+_LONGEST_CLUSTER = 4  # marks on one letter that a language uses; a tower of them is an attack
+_LONGEST_EXPANSION = 4  # a sign that unfolds into more is taken as it is
 _MOST_LEARNT = 20_000
 """Characters that are remembered: more than honest texts have, and no more than memory bears."""
 

@@ -83,7 +83,7 @@ def _lexeme(word: str) -> str:
     return known if known is not None else stem(word)
 
 
-_LONGEST_CACHED = 24
+_LONGEST_CACHED = 24  # longer words are rare or made up, and would fill the cache
 
 
 def lexeme(word: str) -> str:

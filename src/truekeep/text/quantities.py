@@ -20,7 +20,7 @@ from truekeep.text.tokens import Cursor, Kind, compact, shift
 if TYPE_CHECKING:
     from truekeep.text.salient import ValueScan
 
-_MOST_DIGITS = 40
+_MOST_DIGITS = 40  # longer than any account or amount
 # French counts four twenties; the hyphen inside them is not one between two numbers.
 _JOINED = re.compile(r"quatre-vingts?")
 
@@ -82,7 +82,7 @@ def _word_value(word: str, name: str) -> tuple[int, ...] | None:
     return _unglued(word, tables) if tables.glued else None
 
 
-_LONGEST_KNOWN = 32
+_LONGEST_KNOWN = 32  # longer words are rare or made up, and would fill the cache
 _known_value = lru_cache(maxsize=16_384)(_word_value)
 
 
@@ -263,7 +263,7 @@ _MOST_BETWEEN = 3
 """So many words may stand between two groups of one number."""
 _SHORTEST, _LONGEST = 5, 40
 _SHORTEST_GLUED = 8
-_MOST_GROUPS = 3
+_MOST_GROUPS = 3  # day, month and year, or the parts of a number people leave spaces in
 _Group = tuple[int, str]
 """Where a group of digits ends, and the digits."""
 

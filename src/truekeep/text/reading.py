@@ -12,8 +12,8 @@ from truekeep.text.language import known_words
 from truekeep.text.spacing import despace, fragments, join, mend
 from truekeep.text.view import LONG, Edit, View, excerpt, rewrite
 
-_MOST_VIEWS = 16
-_LONGEST_GROWTH = 6
+_MOST_VIEWS = 16  # each is matched against every rule
+_LONGEST_GROWTH = 6  # times the text's own length, over all its views
 # Words of two letters or more, the odd number, ordinary punctuation: text of this shape needs no closer look.
 _NUMBER = r"[0-9]{1,4}(?:[.,:/\-][0-9]{1,4}){0,3}(?:st|nd|rd|th)?"
 _WORD = (

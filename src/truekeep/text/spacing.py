@@ -23,8 +23,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PAIR = re.compile(r"([^\W\d_]{2,12})[ \t]+(?=([^\W\d_]{2,12}))")
 _NOT_LETTER = re.compile(r"[\W_]+")
 _DOTTED = re.compile(r"\w[^\w\s]\w[^\w\s]\w")
-_LONGEST_RUN = 400
-_LONGEST_WORD = 16
+_LONGEST_RUN = 400  # letters that are cut into words; each costs a look at every word that may end there
+_LONGEST_WORD = 16  # letters; bounds that look
 _KNOWN_SHARE = 0.6
 
 

@@ -20,7 +20,7 @@ from truekeep.types import Item
 router = APIRouter()
 ENTRY = DeskEntry("inbox", "inbox")
 PAGE = 25
-_MOST_CHOICES = 40
+_MOST_CHOICES = 40  # entries of a menu that a person still looks through
 _CAP = 300
 """As long as the name of a source or a few words to look for."""
 

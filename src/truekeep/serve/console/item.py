@@ -21,8 +21,8 @@ from truekeep.trust.flow.tools import tool_for
 from truekeep.types import Finding, Item, Severity
 
 _SIMILAR = 4
-_QUERY_CAP = 400
-_MOST_VALUES = 8
+_QUERY_CAP = 400  # the beginning says what an item is about, and a page has to be quick
+_MOST_VALUES = 8  # as many as fit beside the text
 _USUAL_ACTIONS = ("pay", "transfer", "send", "refund", "approve", "delete", "share", "grant", "publish", "execute")
 
 

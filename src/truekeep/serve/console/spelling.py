@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-z]")
 _TAGS = range(0xE0020, 0xE007F)
 _PICTURES = {"\t": "␉", "\r": "␍", "\x0b": "␋", "\x0c": "␌", "\x1b": "␛", "\x00": "␀"}
-_MOST_NAMED = 6
+_MOST_NAMED = 6  # hidden characters named one by one; of more only the number is told
 
 Span = tuple[int, int]
 

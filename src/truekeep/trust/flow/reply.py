@@ -22,7 +22,7 @@ _HTML = re.compile(r"<(?:img|a|iframe|link|source|video|audio|object|embed|form)
 _HTML_PLACE = re.compile(r"(?:src|href|srcset|data|action|poster)\s*=\s*[\"']?([^\s\"'>]{1,4000})", re.IGNORECASE)
 _BARE = re.compile(r"(?:https?|ftp)://[^\s<>\"')\]]{1,4000}", re.IGNORECASE)
 _REMOVED = "[link removed]"
-_MOST_LINKS = 100
+_MOST_LINKS = 100  # an answer with more is no answer for a person
 _LONGEST_LINK = 1_000
 """Links of one answer that are looked at, and how long they may be; the others are taken out."""
 # Outside an answer these faults decide on a fetch; in an answer a person sees the link before it is followed.

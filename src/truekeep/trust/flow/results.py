@@ -25,8 +25,8 @@ _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
 _ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "number", "ref"})
 _SHORT_FIELD = 80
 """Letters of a field that can be a name; longer ones are texts, and what they speak of is not what the record is."""
-_DEEPEST = 32
-_MOST_FIELDS = 20_000
+_DEEPEST = 32  # far from the interpreter's own limit
+_MOST_FIELDS = 20_000  # of one result; beyond it everything counts as foreign
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from truekeep.errors import InvalidRequest
 from truekeep.trust.flow.reading import read_table
 from truekeep.trust.flow.tools import Tool, name_words
 
-_MOST_LEAVES = 2_000
-_DEEPEST = 24
-_LONGEST_CHOICE = 40
+_MOST_LEAVES = 2_000  # of one call, all of which are judged
+_DEEPEST = 24  # far from the interpreter's own limit
+_LONGEST_CHOICE = 40  # letters of a word out of a list
 Scalar = str | int | float | bool | None
 
 

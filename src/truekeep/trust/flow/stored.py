@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 _MOST_READ = 256
 """Texts read closely for one value; of more the newest count."""
-_MOST_HELD = 20_000
-_MOST_RECENT = 4_096
-_MOST_KEYS = 4_096
-_MOST_ASKED = 10_000
+_MOST_HELD = 20_000  # readings kept in memory; the oldest go first
+_MOST_RECENT = 4_096  # new hashes that wait beside the sorted ones until they are sorted in
+_MOST_KEYS = 4_096  # of one text; a hostile one cannot make its row large
+_MOST_ASKED = 10_000  # lookups that are remembered
 _HASH = 8
 _ROOM = 4
 """At least as many times more bits than hashes, so that four of five keys that stand nowhere are known at a glance."""

@@ -25,7 +25,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORDS = re.compile(r"[^\W_]+")
 _ABBREVIATED = 3
 """Letters of a word that can only abbreviate a system's name; short verbs are in the table of acts."""
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # names are split into words at every call
 _HINT = "See the documentation of Tool for its fields."
 
 
