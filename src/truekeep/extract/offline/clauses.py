@@ -13,8 +13,8 @@ from truekeep.text.sentences import masked
 if TYPE_CHECKING:
     from truekeep.extract.offline.grammar import Grammar
 
-LONGEST = 300
-_MOST_SPLITS = 24
+LONGEST = 300  # characters of a clause that can be one fact
+_MOST_SPLITS = 24  # a text of commas only stays linear in work
 _TRAILING = re.compile(r"[\s.,;:!?…。\uff01\uff1f\uff0c\uff1b()\u2013\u2014-]+$")
 
 

@@ -12,7 +12,7 @@ from truekeep.extract.offline.grammar import Grammar, grammar_of
 from truekeep.extract.offline.grounding import grounded
 from truekeep.text.sentences import own_sentences
 
-LONGEST_MESSAGE = 20_000
+LONGEST_MESSAGE = 20_000  # characters that are looked at
 
 
 @dataclass(frozen=True, slots=True)
