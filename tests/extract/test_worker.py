@@ -67,6 +67,17 @@ def test_what_the_owner_says_is_learned_in_the_background(keep: Keep) -> None:
     assert contents(keep) == ["I live in Porto.", "I prefer tea."]
 
 
+def test_whoever_ends_a_session_finds_it_remembered_although_a_worker_runs_for_the_same_job(home: Path) -> None:
+    for debounce in (0.0, 30.0):  # the worker is at it already, or wakes because the session ends
+        with opened(home, debounce, background=True) as keep:
+            for number in range(12):
+                said = f"I own {number + 2} pear trees after {debounce:g} seconds."
+                with keep.session(f"s-{debounce:g}-{number}") as session:
+                    session.observe("user", said)
+                assert said in contents(keep)
+            assert keep.audit.verify().ok
+
+
 def test_what_was_queued_before_it_started_is_done_first(home: Path) -> None:
     with opened(home) as keep:
         keep.observe("s-1", "user", "I live in Porto.")

@@ -116,16 +116,25 @@ class Extractions:
         What fails stays queued.
         """
         name = session_name(session)
-        waiting = [job for one in self._learned if (job := self._jobs.get(Task(name, one))) and job.state == WAITING]
-        if not waiting:
+        if not self._waiting(name):
             return
+        mine = None
         with self._ledger.writing() as entry:
-            for job in waiting:
-                self._jobs.put(entry, replace(job, due=min(job.due, self._clock())))
+            now = self._clock()
+            for job in self._waiting(name):
+                due = replace(job, due=min(job.due, now))
+                if job.task.strategy == VERBATIM:
+                    # Taken in the transaction that makes it due, also from a worker that is at it: whoever ends a
+                    # session finds the owner's words remembered, and does not have to wait for another.
+                    due = mine = taken(due, now, self._lease())
+                self._jobs.put(entry, due)
             entry.event("session.ended", session=session)
-        mine = self._take(Task(name, VERBATIM))
         if mine is not None:
             self._attempt(mine, None)
+
+    def _waiting(self, session: str) -> list[Job]:
+        jobs = (self._jobs.get(Task(session, one)) for one in self._learned)
+        return [job for job in jobs if job is not None and job.state == WAITING]
 
     def jobs(self) -> list[Job]:
         """Every job with its state, its failures and when it is due."""
@@ -151,7 +160,7 @@ class Extractions:
         with self._ledger.writing() as entry:
             now = self._clock()
             # Whoever asks for it now takes it over; the one that had it will find that out when it promotes.
-            job = taken(asked(self._jobs.get(task), task, now, self._pace), now, secrets.token_hex(8))
+            job = taken(asked(self._jobs.get(task), task, now, self._pace), now, self._lease())
             self._jobs.put(entry, job)
             entry.event("extraction.taken", session=task.session, strategy=task.strategy, by=via)
         try:
@@ -228,10 +237,14 @@ class Extractions:
             now, current = self._clock(), self._jobs.get(task)
             if current is None or not is_ready(current, now):
                 return None
-            job = taken(current, now, self._name)
+            job = taken(current, now, self._lease())
             self._jobs.put(entry, job)
             entry.event("extraction.taken", session=task.session, strategy=task.strategy, by=self._name)
             return job
+
+    def _lease(self) -> str:
+        """A new name for each taking, so that of two threads of this keep only the later one has the job."""
+        return f"{self._name}.{secrets.token_hex(4)}"
 
     def _attempt(self, job: Job, model: ChatModel | None) -> Distilled:
         try:
@@ -256,7 +269,7 @@ class Extractions:
 
     def _release(self) -> None:
         try:
-            held = [job for job in self._jobs.waiting() if job.leased_by == self._name]
+            held = [job for job in self._jobs.waiting() if job.leased_by.startswith(self._name)]
             if held:
                 with self._ledger.writing() as entry:
                     for job in held:
