@@ -64,6 +64,13 @@ def test_nothing_planted_is_read(tmp_path: Path, target: Path, plant: Callable[[
     plant(tmp_path / "file", target)
     with pytest.raises(OSError, match="file"):
         disk.read(tmp_path / "file")
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_nothing_planted_is_left_to_another_to_open(
+    tmp_path: Path, target: Path, plant: Callable[[Path, Path], None]
+) -> None:
+    plant(tmp_path / "file", target)
     with pytest.raises(disk.UnsafeFile):
         disk.require_plain(tmp_path / "file")
 

@@ -212,6 +212,26 @@ def test_an_anchor_that_is_new_in_the_settings_is_taken_up_and_then_counts(
         opened(home, elsewhere)
 
 
+@pytest.mark.parametrize("place", ["second", "log"])
+def test_an_anchor_taken_up_since_an_old_copy_was_made_still_knows_better_than_the_copy(
+    home: Path, elsewhere: str, places: dict[str, Path], place: str
+) -> None:
+    """To the old copy, data and keys, it is new in the settings; what it has written down counts all the same."""
+    ledger = opened(home, "keys")
+    put(ledger, "one")
+    ledger.close()
+    shutil.copytree(home, home.with_name("old"))
+    ledger = opened(home, elsewhere)
+    put(ledger, "two")
+    ledger.close()
+    shutil.rmtree(home)
+    shutil.copytree(home.with_name("old"), home)
+    places["log" if place == "second" else "second"].unlink()
+    with pytest.raises(StoreTampered) as caught:
+        opened(home, elsewhere)
+    assert caught.value.code == "store_rolled_back"
+
+
 def test_a_rollback_is_not_accepted_by_way_of_a_new_anchor(home: Path, tmp_path: Path) -> None:
     """The settings name only a place that knows nothing yet: the anchor in the key directory is asked all the same."""
     ledger = opened(home, "keys")

@@ -16,7 +16,7 @@ import pytest
 from tests.integrity.greenhouse import TEXT, grown, texts
 from truekeep import Keep
 from truekeep.config import Paths
-from truekeep.errors import AnchorUnavailable, InvalidRequest, KeyUnavailable, StoreBusy, StoreError
+from truekeep.errors import AnchorUnavailable, InvalidRequest, KeyUnavailable, StoreBusy, StoreError, StoreTampered
 from truekeep.ops.recovery import back_up, destroy, restore
 from truekeep.ops.redteam_scores import last
 from truekeep.serve.chores import Chores
@@ -86,6 +86,23 @@ def test_a_database_file_that_is_something_else_is_refused_and_leads_nowhere(
         open_keep()
     assert (elsewhere.read_bytes() if elsewhere.exists() else None) == before
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("end", ["", "-wal", "-shm", "-journal"])
+def test_a_database_file_that_is_another_name_of_a_key_is_not_written(
+    home: Path, open_keep: Callable[[], Keep], end: str
+) -> None:
+    """The engine would write its log over whatever the second name belongs to."""
+    grown(open_keep, 1)
+    Keep.open("bob", home=home).close()
+    key, planted = home / "keys" / "keeps" / "bob.key", home / "data" / f"alice.db{end}"
+    before = key.read_bytes()
+    planted.unlink(missing_ok=True)
+    os.link(key, planted)
+    with pytest.raises(StoreTampered) as caught:
+        open_keep()
+    assert caught.value.code == "not_a_file"
+    assert key.read_bytes() == before
 
 
 def test_a_link_to_the_directory_is_the_operators_own(
@@ -197,6 +214,22 @@ def test_a_killed_backup_or_restore_leaves_nothing_for_good(
     assert not [path for path in folder.iterdir() if "draft" in path.name]
     with open_keep() as keep:
         assert texts(keep) == [TEXT.format(1)]
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["there", "gone"])
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_what_lies_beside_a_database_never_becomes_part_of_a_backup_that_is_put_back(
+    home: Path, open_keep: Callable[[], Keep], tmp_path: Path, end: str, is_gone: bool
+) -> None:
+    grown(open_keep, 1)
+    back_up("alice", tmp_path / "copy", home=home)
+    if is_gone:
+        (home / "data" / "alice.db").unlink()
+    (home / "data" / f"alice.db{end}").symlink_to(tmp_path / "nowhere")
+    restore("alice", tmp_path / "copy", by="eva", reason="monday", home=home)
+    with open_keep() as keep:
+        assert texts(keep) == [TEXT.format(1)]
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_backup_never_goes_through_a_link(home: Path, open_keep: Callable[[], Keep], tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _PAUSE = 0.05
+_SHARED = "the file has another name, too"
 _SUFFIX = ".truekeep-draft"
 _BESIDE = ("-wal", "-shm", "-journal")
 """What a database engine may leave beside a draft."""
@@ -47,7 +48,7 @@ def opened(path: Path, flags: int, *, is_single: bool = True) -> int:
         if is_single and flags & (os.O_WRONLY | os.O_RDWR) and os.fstat(handle).st_nlink != 1:
             _drop_own_draft(path, os.fstat(handle))
             if os.fstat(handle).st_nlink != 1:
-                raise UnsafeFile(path, "the file has another name, too")
+                raise UnsafeFile(path, _SHARED)
     except BaseException:
         os.close(handle)
         raise
@@ -95,9 +96,12 @@ def _is_others(status: os.stat_result, directory: Path) -> bool:
 
 
 def require_plain(path: Path) -> None:
-    """Refuse anything but a regular file of ours at a path, without opening it; nothing there is fine."""
+    """Refuse anything but a regular file of ours under one name at a path, unopened; nothing there is fine."""
     with suppress(FileNotFoundError):
-        _require_ours(path.lstat(), path)
+        status = path.lstat()
+        _require_ours(status, path)
+        if status.st_nlink != 1:
+            raise UnsafeFile(path, _SHARED)
 
 
 def make_private(path: Path) -> None:

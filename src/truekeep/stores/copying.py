@@ -160,13 +160,12 @@ def _present(paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors) -> dict[
 def _set_aside(paths: Paths, keep: str, keys: KeepKeys, at: str) -> None:
     """Take the present file away, unless another process has it open; one that cannot be opened is nobody's."""
     database = database_path(paths, keep)
-    if not database.exists():
-        return
-    with suppress(StoreCorrupt, StoreTampered):
-        SqliteBackend.alone(database, keys.file_keys, keys.cipher, busy_seconds=1.0).close()
+    if database.exists():
+        with suppress(StoreCorrupt, StoreTampered):
+            SqliteBackend.alone(database, keys.file_keys, keys.cipher, busy_seconds=1.0).close()
     stamp = "".join(character for character in at if character.isalnum())
     for path in database_files(paths, keep):
-        if path.exists():
+        if os.path.lexists(path):  # a log that was left or planted must not become that of the copy
             path.rename(path.with_name(f"{path.name}.replaced-{stamp}"))
 
 

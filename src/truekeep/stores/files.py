@@ -14,7 +14,7 @@ from pathlib import Path
 from truekeep import disk
 from truekeep.config import Paths, Settings
 from truekeep.errors import KeyUnavailable, StoreCorrupt, StoreTampered
-from truekeep.stores.anchor import Anchors, KnownHeads
+from truekeep.stores.anchor import Anchor, Anchors, KnownHeads
 from truekeep.stores.anchors import anchors_of
 from truekeep.stores.chain import ADOPTED
 from truekeep.stores.keys import KeepKeys, Keyring
@@ -102,7 +102,7 @@ def _verified(
 ) -> Ledger:
     backend = open_backend(paths, keep, keys, busy_seconds=settings.busy_seconds)
     known = _known_anchors(backend, anchors)
-    trusted = [anchor for anchor in anchors.all if anchor.name in known]
+    trusted = [anchor for anchor in anchors.all if anchor.name in known or _has_begun(anchor)]
     checked = Anchors(trusted or anchors_of("keys", paths.keys, keep, keys.anchor).all)
     ledger = Ledger(backend, Seal(keys), checked, clock)
     try:
@@ -110,12 +110,18 @@ def _verified(
         if ledger.head.seq == 0:
             with ledger.writing() as entry:
                 entry.event("keep.created", keep=keep, cipher=keys.cipher, anchors=[one.name for one in anchors.all])
-        elif len(trusted) < len(anchors.all):
-            ledger.adopt(anchors, [one.name for one in anchors.all if one.name not in known])
+        elif added := [one.name for one in anchors.all if one.name not in known]:
+            ledger.adopt(anchors, added)
     except BaseException:
         ledger.close()
         raise
     return ledger
+
+
+def _has_begun(anchor: Anchor) -> bool:
+    """Whether something is anchored there: a copy of the store from before that does not know of it."""
+    head = anchor.read()
+    return head is not None and head.seq > 0
 
 
 def _known_anchors(backend: SqliteBackend, anchors: Anchors) -> set[str]:
