@@ -184,6 +184,43 @@ def test_where_rows_are_follows_writes_undone_writes_and_other_processes(home: P
     other.close()
 
 
+RETOLD = {
+    "body": "UPDATE events SET body = json_set(body, '$.why', 'Xenia') WHERE seq = 2",
+    "kind": "UPDATE events SET kind = 'review.approved' WHERE seq = 2",
+    "moment": "UPDATE events SET at = '2020-01-01T00:00:00.000000Z' WHERE seq = 2",
+    "link": "UPDATE events SET hash = zeroblob(32) WHERE seq = 2",
+    "gone": "DELETE FROM events WHERE seq = 2",
+}
+
+
+@pytest.mark.parametrize("retold", RETOLD)
+def test_an_event_altered_in_the_shadow_of_an_honest_write_is_not_told(home: Path, ledger: Ledger, retold: str) -> None:
+    with ledger.writing() as entry:
+        entry.event("test.put")
+    ledger._verified.due = float("inf")
+    in_the_shadow(home, RETOLD[retold])
+    for after, limit in ((0, None), (1, 1), (2, 1)):
+        if after == 2 and retold not in ("link", "gone"):
+            assert ledger.events(after=after, limit=limit)
+            continue
+        with pytest.raises(StoreTampered) as caught:
+            ledger.events(after=after, limit=limit)
+        assert caught.value.code == "chain_broken"
+
+
+def test_no_erasure_vouches_for_an_event_altered_in_the_shadow_of_an_honest_write(
+    home: Path, open_keep: Callable[[], Keep]
+) -> None:
+    with open_keep() as keep:
+        keep.remember("Xenia Quillfeather drives a red van.", via="user")
+        keep._ledger._verified.due = float("inf")
+        in_the_shadow(home, RETOLD["body"])
+        with pytest.raises(StoreTampered):
+            keep.erase(subject="Xenia", by="eva", reason="asked to be forgotten")
+    with pytest.raises(StoreTampered):
+        open_keep()
+
+
 FORGED = {
     "incidents": {"v": 1, "kind": "revoke", "by": "eva", "reason": "Xenia", "what": {}, "removed": [], "restored": []},
     "notes": {"reason": "Xenia Quillfeather said so", "why": "Xenia"},

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from truekeep.errors import StoreTampered
+from truekeep.errors import KeyUnavailable, StoreTampered
 from truekeep.stores.anchor import AnchorHead, Anchors
 from truekeep.stores.base import RESTRICTING, TABLES, Backend, EventRow, Row
 from truekeep.stores.chain import (
@@ -256,6 +256,18 @@ class Verified:
         else:
             self._learn(changed)
         self._changes = changes
+
+    def require_linked(self, after: int, events: Sequence[EventRow]) -> None:
+        """Refuse events that were altered since they were verified, under cover of another process's honest write.
+
+        They are followed from the one before them; where keys were rotated or something was erased, all are.
+        """
+        if self.is_intact:
+            return
+        try:
+            follow(Tip(self.tip.seal, _head(self._backend.event(after))), events)
+        except (StoreTampered, KeyUnavailable):
+            follow(Tip(self._first_seal), self._backend.events())
 
     def _learn(self, changed: Sequence[Touched]) -> None:
         """Read where the rows are that others wrote, and under which id and tag."""

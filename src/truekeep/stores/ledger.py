@@ -319,7 +319,9 @@ class Ledger:
     def events(self, *, after: int = 0, limit: int | None = None) -> list[EventRow]:
         """Events in order."""
         with self.reading():
-            return list(self._backend.events(after=after, limit=limit))
+            found = list(self._backend.events(after=after, limit=limit))
+            self._verified.require_linked(after, found)
+            return found
 
     def digest(self, purpose: str, text: str) -> str:
         """A keyed hash for the audit log and tombstones."""
