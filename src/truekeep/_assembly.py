@@ -43,7 +43,8 @@ from truekeep.records.origin_index import OriginIndex
 from truekeep.records.rows import MemoryRows, Versions
 from truekeep.review.decisions import Review
 from truekeep.review.deletion import Deletion
-from truekeep.screens.panel import Screening, with_judge
+from truekeep.screens.model_judge import with_judge
+from truekeep.screens.panel import Screening
 from truekeep.sessions.channels import Channels
 from truekeep.sessions.sessions import Sessions
 from truekeep.sessions.transcripts import Transcripts

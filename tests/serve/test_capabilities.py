@@ -23,15 +23,14 @@ from tests.serve.documented import Document
 from truekeep import Keep
 from truekeep.client import blocking
 from truekeep.client.calls import KeepCalls
-from truekeep.client.endpoint import BearerToken
-from truekeep.client.exchange import Caller, RetryPatience, Send, ServiceLine
+from truekeep.client.exchange import BearerToken, Caller, RetryPatience, Send, ServiceLine
 from truekeep.config import CAPABILITIES as OF_CHANNELS
 from truekeep.config import Paths, Settings, default_channels
 from truekeep.errors import InvalidRequest
 from truekeep.extract.conversation import Message
 from truekeep.serve.app import create_app
 from truekeep.serve.capabilities import Permit, permit_of_route, table
-from truekeep.serve.console.pages import ROUTERS as PAGES
+from truekeep.serve.console.app import ROUTERS as PAGES
 from truekeep.serve.identity import CAPABILITIES, checked_capabilities
 from truekeep.serve.mcp.server import SNAPSHOT_URI
 from truekeep.serve.rest import ROUTERS

@@ -7,24 +7,21 @@ by accident: not in a repr, a log, an error or a pickle.
 from __future__ import annotations
 
 import functools
-import re
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from truekeep.client.exchange import BearerToken, RetryPatience, Send
 from truekeep.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
     import httpx
 
-    from truekeep.client.exchange import RetryPatience, Send
-
 _LONGEST = 2_000
 """The longest URL that browsers agree on."""
-_USABLE = re.compile(r"[!-~]{1,8000}", re.ASCII)
 _MOST = 100
 """Each is asked about once when the client begins."""
 _CONNECTIONS = 100
@@ -65,29 +62,6 @@ def _is_this_machine(host: str) -> bool:
 
 def _unusable(message: str) -> ConfigError:
     return ConfigError(message, code="invalid_address", hint="It looks like https://memory.example or with a path.")
-
-
-class BearerToken:
-    """A secret. Whoever sends a request reveals it, and nobody else does."""
-
-    __slots__ = ("_secret",)
-
-    def __init__(self, secret: object) -> None:
-        if not isinstance(secret, str) or not _USABLE.fullmatch(secret):
-            raise ConfigError(
-                "The token cannot be used.", code="invalid_token", hint="Make one with 'truekeep tokens add'."
-            )
-        self._secret = secret
-
-    def authorization(self) -> str:
-        """The header that shows it to the service."""
-        return f"Bearer {self._secret}"
-
-    def __repr__(self) -> str:
-        return "Token(…)"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a token is not pickled")
 
 
 def tokens_of(given: str | Iterable[str]) -> tuple[BearerToken, ...]:

@@ -10,21 +10,45 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import secrets
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from truekeep.client.answers import Members, ServiceReply, may_be_tried_again, read
-from truekeep.client.endpoint import BearerToken
-from truekeep.errors import InvalidRequest, NotAllowed, ServiceUnreachable
+from truekeep.errors import ConfigError, InvalidRequest, NotAllowed, ServiceUnreachable
 from truekeep.trust.origin import keep_name
 
 T = TypeVar("T")
 KEEP_HEADER = "Truekeep-Keep"
+_USABLE = re.compile(r"[!-~]{1,8000}", re.ASCII)
+
+
+class BearerToken:
+    """A secret. Whoever sends a request reveals it, and nobody else does."""
+
+    __slots__ = ("_secret",)
+
+    def __init__(self, secret: object) -> None:
+        if not isinstance(secret, str) or not _USABLE.fullmatch(secret):
+            raise ConfigError(
+                "The token cannot be used.", code="invalid_token", hint="Make one with 'truekeep tokens add'."
+            )
+        self._secret = secret
+
+    def authorization(self) -> str:
+        """The header that shows it to the service."""
+        return f"Bearer {self._secret}"
+
+    def __repr__(self) -> str:
+        return "Token(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a token is not pickled")
 
 
 @dataclass(frozen=True, slots=True)

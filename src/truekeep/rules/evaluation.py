@@ -21,7 +21,7 @@ from truekeep.text.analysis import analysed
 from truekeep.text.view import View
 
 if TYPE_CHECKING:
-    from truekeep.rules.engine import Engine
+    from truekeep.rules.engine import Engine  # an engine starts evaluations of its own rules
     from truekeep.text.reading import Readings
 
 Hits = dict[int, dict[str, Match]]

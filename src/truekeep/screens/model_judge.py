@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
+from truekeep.config import Settings
 from truekeep.errors import ConfigError
-from truekeep.screens.panel import Screened
-from truekeep.types import Finding, Severity, Threat
+from truekeep.screens.panel import Panel, Screened, Screening
+from truekeep.types import Finding, Severity, Standing, Threat
 
 SCREEN = "model_judge"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -133,3 +135,34 @@ class ModelJudge:
             if left <= 0 or self._clock() > deadline:
                 raise ValueError("too long")
         return b"".join(parts)
+
+
+class JudgedScreen:
+    """A panel whose findings a model can add to, and never take from."""
+
+    def __init__(self, panel: Screening, judge: ModelJudge) -> None:
+        self._panel = panel
+        self._judge = judge
+
+    @property
+    def digest(self) -> str:
+        """The digest of the screens; a model's answers have none."""
+        return self._panel.digest
+
+    def current(self) -> Panel:
+        """The screens without the model."""
+        return self._panel.current()
+
+    def examine(self, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
+        """Everything any screen sees in these fields, and what the model makes of them."""
+        return [*self._panel.examine(fields, standing), *self._judge(Screened(fields, standing))]
+
+
+def with_judge(panel: Screening, settings: Settings) -> Screening:
+    """The panel of the gate: with the operator's model, where one is set."""
+    if not settings.judge_url:
+        return panel
+    key = os.environ.get(settings.judge_key_env, "") if settings.judge_key_env else ""
+    return JudgedScreen(
+        panel, ModelJudge(JudgeEndpoint(settings.judge_url, settings.judge_model, key, settings.judge_seconds))
+    )

@@ -1,25 +1,19 @@
 """The panel: all screens in one call. A screen that fails is itself a finding; nothing fails open.
 
-Screens have one signature: they are given what is to be screened and report what they saw. On the way in a model can
-add to their findings, where the operator has one, and never take from them; reading needs no model.
+Screens have one signature: they are given what is to be screened and report what they saw.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from truekeep.config import Settings
 from truekeep.text.analysis import Analysis, analysed
 from truekeep.text.reading import Readings
 from truekeep.types import Finding, Severity, Standing, Threat
-
-if TYPE_CHECKING:
-    from truekeep.screens.model_judge import ModelJudge
 
 _T = TypeVar("_T")
 _log = logging.getLogger("truekeep.screens")
@@ -112,37 +106,4 @@ def _failed(screen: Screen, error: Exception) -> Finding:
         severity=Severity.HIGH,
         screen=name,
         reason="A screen could not finish; the text is held until a person has looked at it.",
-    )
-
-
-class JudgedScreen:
-    """A panel whose findings a model can add to, and never take from."""
-
-    def __init__(self, panel: Screening, judge: ModelJudge) -> None:
-        self._panel = panel
-        self._judge = judge
-
-    @property
-    def digest(self) -> str:
-        """The digest of the screens; a model's answers have none."""
-        return self._panel.digest
-
-    def current(self) -> Panel:
-        """The screens without the model."""
-        return self._panel.current()
-
-    def examine(self, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
-        """Everything any screen sees in these fields, and what the model makes of them."""
-        return [*self._panel.examine(fields, standing), *self._judge(Screened(fields, standing))]
-
-
-def with_judge(panel: Screening, settings: Settings) -> Screening:
-    """The panel of the gate: with the operator's model, where one is set."""
-    if not settings.judge_url:
-        return panel
-    from truekeep.screens.model_judge import JudgeEndpoint, ModelJudge  # noqa: PLC0415 - few keeps have one
-
-    key = os.environ.get(settings.judge_key_env, "") if settings.judge_key_env else ""
-    return JudgedScreen(
-        panel, ModelJudge(JudgeEndpoint(settings.judge_url, settings.judge_model, key, settings.judge_seconds))
     )

@@ -14,7 +14,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -25,13 +25,10 @@ from truekeep.serve.entrance import ADMISSION, Admission, Entrance
 from truekeep.serve.logs import LOGGER
 from truekeep.serve.problem import problem, problem_of
 from truekeep.serve.sender import Sender, sender_of
+from truekeep.serve.service import KEEP, Service
 from truekeep.serve.shares import Shares
 from truekeep.serve.turns import Turns
 
-if TYPE_CHECKING:
-    from truekeep.serve.service import Service
-
-KEEP = "truekeep.keep"
 REQUEST = "truekeep.request"
 IDENTITY = "truekeep.identity"
 TURN = "truekeep.turn"

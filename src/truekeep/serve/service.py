@@ -15,7 +15,6 @@ from truekeep.audit.log import ERASURE, FORGETTING, Audit
 from truekeep.errors import NotAllowed, NotAuthenticated, UnknownChannel
 from truekeep.records.idempotency import RequestDone
 from truekeep.serve.aliases import AliasBook
-from truekeep.serve.edge import KEEP
 from truekeep.serve.entrance import ADMISSION, Admission
 from truekeep.serve.replays import Attempt, Replays, digest
 from truekeep.types import Verdict
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from truekeep.serve.settings import ServeSettings
     from truekeep.serve.warmup import Warmup
 
+KEEP = "truekeep.keep"
+"""Where the edge leaves the keep that an address names."""
 KEEP_HEADER = "truekeep-keep"
 _CALL = "truekeep.call"
 _READING = frozenset({"GET", "HEAD"})

@@ -12,18 +12,38 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from truekeep.errors import NotAuthenticated, TruekeepError
+from truekeep.serve.console import (
+    assets,
+    audit,
+    bulk,
+    calls,
+    dashboard,
+    deciding,
+    door,
+    inbox,
+    incident,
+    memories,
+    rewinding,
+    source,
+)
 from truekeep.serve.console.desk import bare_page, spoken
-from truekeep.serve.console.pages import ROUTERS
 from truekeep.serve.console.shell import PATH, Shell
 from truekeep.serve.console.visits import Visits
 from truekeep.serve.problem import status_of
 from truekeep.serve.service import Service
 
+PAGES = (inbox, calls, memories, incident, audit, dashboard)
+"""A page is a module with a ``router`` and an ``ENTRY``."""
+ENTRIES = tuple(page.ENTRY for page in PAGES)
+_BESIDE = (assets, door, deciding, bulk, source, rewinding)
+"""What pages send their forms to, and what all of them use."""
+ROUTERS = tuple(module.router for module in (*_BESIDE, *PAGES))
+
 
 def mount(app: FastAPI, service: Service, visits: Visits) -> None:
     """Serve the console under ``/console``."""
     console = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    console.state = State({"service": service, "visits": visits})
+    console.state = State({"service": service, "visits": visits, "entries": ENTRIES})
     for router in ROUTERS:
         console.include_router(router)
     _answer_errors(console)

@@ -7,16 +7,19 @@ they said; nothing is overwritten.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from truekeep.keep import Keep
 from truekeep.review.decisions import item_etag
 from truekeep.serve.console.desk import Desk, Seated
 from truekeep.serve.console.form import Form, FormFields
 from truekeep.serve.console.inbox import InboxLook, Looking
 from truekeep.serve.console.item import opened
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 router = APIRouter()
 _DAYS = {"1": 1, "7": 7, "30": 30, "90": 90}

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from truekeep.errors import NotAllowed, NotAuthenticated, StoreError, UnknownChannel
-from truekeep.keep import Keep
 from truekeep.serve.capabilities import Permit, permit, permit_of_route
 from truekeep.serve.console.rendering import rendered
 from truekeep.serve.console.shell import PATH
@@ -23,6 +22,9 @@ from truekeep.serve.edge import IDENTITY
 from truekeep.serve.identity import Identity, unknown_keep
 from truekeep.serve.service import Service
 from truekeep.types import Verification
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 LANGUAGE, THEME = "truekeep-language", "truekeep-theme"
 ROLES = {"reviewer": "review", "admin": "admin"}
@@ -114,11 +116,10 @@ class Desk:
 
     def entries(self) -> list[DeskEntry]:
         """The pages that they may see."""
-        from truekeep.serve.console.pages import ENTRIES  # noqa: PLC0415 - the pages are built on the desk
-
+        entries: tuple[DeskEntry, ...] = self.request.app.state.entries
         return [
             entry
-            for entry in ENTRIES
+            for entry in entries
             if permit("console", f"GET /k/{{keep}}/{entry.path}").allows(self.identity.capabilities)
         ]
 

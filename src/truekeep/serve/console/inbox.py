@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse, Response
 
 from truekeep.errors import UnknownId
-from truekeep.keep import Keep
 from truekeep.quarantine.queue import QueueFilter, QueueGroup
 from truekeep.review.decisions import UNDO_WINDOW
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated, Watcher
 from truekeep.serve.console.item import Opened, opened
 from truekeep.types import Item
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 router = APIRouter()
 ENTRY = DeskEntry("inbox", "inbox")

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.exceptions import HTTPException
@@ -16,13 +16,15 @@ from truekeep.audit.log import EventFilter
 from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidRequest
 from truekeep.incident.report import IncidentReport
-from truekeep.keep import Keep
 from truekeep.read.reader import sanitised_json
 from truekeep.records.origin_index import SOURCES
 from truekeep.serve.console.charts import reach_graph
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.serve.console.form import Form
 from truekeep.types import utc_moment
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 router = APIRouter()
 ENTRY = DeskEntry("incident", "incident")

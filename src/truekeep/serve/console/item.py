@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from truekeep.claims.lineage import Chain
-from truekeep.keep import Keep
 from truekeep.quarantine.queue import QueueFilter
 from truekeep.review.decisions import EDITABLE, UNDO_WINDOW, Outlook, item_etag, text_of
 from truekeep.rules import builtin
@@ -19,6 +19,9 @@ from truekeep.sessions.tools import declared_tools
 from truekeep.text.analysis import analysed
 from truekeep.trust.flow.tools import tool_for
 from truekeep.types import Finding, Item, Severity
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 _SIMILAR = 4
 _QUERY_CAP = 400  # the beginning says what an item is about, and a page has to be quick

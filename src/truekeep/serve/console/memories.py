@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from truekeep.keep import Keep
 from truekeep.read.browse import CURRENT, STATES, Sought
 from truekeep.read.reader import sanitised_json
 from truekeep.read.recall import Filters
 from truekeep.serve.console.charts import ChartNode, Graph, graph
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.types import Recalled, Standing, utc_moment, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 router = APIRouter()
 ENTRY = DeskEntry("memories", "memories")

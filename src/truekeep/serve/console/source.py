@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from truekeep.errors import TruekeepError
-from truekeep.keep import Keep
 from truekeep.quarantine.queue import QueueFilter
 from truekeep.serve.console.desk import Desk, Seated
 from truekeep.serve.console.form import Form
 from truekeep.types import Standing
+
+if TYPE_CHECKING:
+    from truekeep.keep import Keep
 
 router = APIRouter()
 _CAP = 300

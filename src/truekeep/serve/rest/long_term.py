@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from truekeep.errors import InvalidRequest
-from truekeep.serve.pool import Lease
 from truekeep.serve.problem import problem_of_verdict
 from truekeep.serve.replays import digest
 from truekeep.serve.rest.models import (
@@ -27,6 +26,9 @@ from truekeep.serve.rest.records import edited, entry_of, record_of, verdict_of
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import Decision, Verdict
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("/v1/long-term-memory", "long-term memory")
 NotHere = Annotated[str | None, Query(max_length=200, description="Refused: reading within a session is a POST.")]

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from truekeep.config import BATCH_CAP, LISTING_CAP, NAME_CAP, PAGE_CAP, REASON_CAP
 from truekeep.serve.problem import problem_of_verdict
+from truekeep.serve.rest.hits import RecallAnswerBody, RecallQuestionBody, answered
 from truekeep.serve.rest.long_term import NotHere, own_id, refuse_session, rejected
-from truekeep.serve.rest.models import BACKGROUND, HitBody, Moment, Name, Stored, Strict, VerdictOut
+from truekeep.serve.rest.models import Moment, Name, Stored, Strict, VerdictOut
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import Decision, Verdict
@@ -81,50 +82,6 @@ class ListQuestionBody(WithinBody):
     as_of: Moment | None = None
 
 
-class RecallLimitsBody(Strict):
-    """What an answer is limited to; an empty list limits nothing. Filters are never relaxed."""
-
-    kinds: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
-    topics: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
-    entities: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
-    channels: list[Name] = Field(default_factory=list, max_length=PAGE_CAP)
-    since: Moment | None = None
-    until: Moment | None = None
-    metadata: dict[str, Any] = Field(default_factory=dict)
-
-
-class RecallQuestionBody(Strict):
-    """A question to the memories."""
-
-    query: str
-    k: int = 5
-    influence_only: bool = Field(default=False, description="Only what may drive an action.")
-    min_score: float | None = None
-    half_life_days: float | None = None
-    as_of: Moment | None = Field(default=None, description="How things stood at another moment.")
-    filters: RecallLimitsBody | None = None
-    explain: bool = False
-    session: Name | None = Field(default=None, description="The session that is shown the answer.")
-    background: bool | None = Field(default=None, description=BACKGROUND)
-    max_chars: int | None = Field(default=None, description="A budget for the texts of the answer.")
-
-
-class RecalledBody(HitBody):
-    """A memory that answers, with everything the library says of it."""
-
-    verified: bool
-    explain: dict[str, float]
-    whole: str | None = Field(default=None, description="The whole passage, where the text is a part of it.")
-
-
-class RecallAnswerBody(BaseModel):
-    """What answers, best first, and how much was withheld for which reason."""
-
-    hits: list[RecalledBody]
-    withheld: dict[str, int]
-    degraded: str
-
-
 @router.post("", status_code=201, response_model=Stored, responses={202: {"model": Stored}})
 def remember(body: Entries, call: Caller) -> Response:
     """Put texts through the gate. 201 stored, 202 some wait for a person, 422 one was rejected and nothing stored."""
@@ -172,8 +129,6 @@ def list_within(body: ListQuestionBody, call: Caller) -> Response:
 @router.post("/recall", response_model=RecallAnswerBody)
 def recall(body: RecallQuestionBody, call: Caller) -> Response:
     """The memories that answer a query, best first: just ``k`` of them, of which hearsay takes at most its share."""
-    from truekeep.serve.rest.hits import answered  # noqa: PLC0415 - only this resource answers so
-
     with call.lease(session=body.session) as lease:
         return JSONResponse(answered(lease, body))
 

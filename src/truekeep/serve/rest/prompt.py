@@ -6,7 +6,7 @@ roles were sent: nothing that is remembered speaks with the operator's authority
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from fastapi.responses import JSONResponse, Response
@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 
 from truekeep.config import QUERY_CAP
 from truekeep.extract.conversation import Message
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.models import Body, HitBody, Name, Switch
 from truekeep.serve.rest.records import hit_of
 from truekeep.serve.rest.routes import resource
@@ -24,6 +23,9 @@ from truekeep.serve.service import Caller
 from truekeep.trust import fence
 from truekeep.trust.origin import AGENT
 from truekeep.types import Recalled
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("", "memory prompt")
 

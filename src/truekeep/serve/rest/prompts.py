@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
@@ -10,13 +10,15 @@ from pydantic import BaseModel, Field
 from truekeep.config import OBSERVE_CAP, REASON_CAP
 from truekeep.extract.library import PromptVersion
 from truekeep.read.reader import sanitised_json
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.models import Body, Name
 from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, ServiceCall
 from truekeep.trust import fence
 from truekeep.types import utc_text
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("/v1/prompts", "prompts")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Header, Query, Request
 from fastapi.responses import JSONResponse, Response
@@ -11,12 +11,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from truekeep.config import NAME_CAP, OBSERVE_CAP
 from truekeep.errors import InvalidRequest
 from truekeep.review.decisions import etag_of, item_as_dict
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.models import Body, FindingBody, MaybeName, Moment, PageSize, Reason, VerdictOut
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.rest.paging import cursor_of, next_link, place_of
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, ServiceCall
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("/v1/review", "review")
 State = Literal["open", "approved", "rejected", "expired", "lifted"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from fastapi.responses import JSONResponse, Response
@@ -12,14 +12,17 @@ from pydantic import Field
 
 from truekeep.config import NAME_CAP, QUERY_CAP
 from truekeep.read.recall import Recall
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.filters import Accessed, FilterLimits
+from truekeep.serve.rest.listed import accesses, within
 from truekeep.serve.rest.models import BACKGROUND, Hits, Moment, Switch
 from truekeep.serve.rest.records import hit_of, record_of
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 from truekeep.trust.origin import AGENT
-from truekeep.types import Recalled, utc_moment
+from truekeep.types import Recalled
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("/v1/long-term-memory", "long-term memory")
 
@@ -122,23 +125,8 @@ def _decay(now: datetime, moment: datetime, half_life_days: float) -> float:
     return float(0.5 ** (days / half_life_days))
 
 
-def accesses(lease: Lease) -> Accessed:
-    """When memories were last shown; each is looked up once."""
-    known: dict[str, datetime | None] = {}
-
-    def accessed(memory_id: str) -> datetime | None:
-        if memory_id not in known:
-            text = lease.keep.get_memory(memory_id)["accessed_at"]
-            known[memory_id] = utc_moment(text) if text else None
-        return known[memory_id]
-
-    return accessed
-
-
 def _newest(lease: Lease, body: Search) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """What is within the filters, newest first, where no text says what it should be about; and what was left out."""
-    from truekeep.serve.rest.listed import within  # noqa: PLC0415 - seldom asked for
-
     background = lease.handle.session is None if body.background is None else body.background
     kept: list[dict[str, Any]] = []
     withheld: Counter[str] = Counter()

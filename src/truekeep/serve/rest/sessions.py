@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
@@ -13,7 +13,6 @@ from truekeep.errors import InvalidRequest, NotAllowed
 from truekeep.extract.failure import ModelError
 from truekeep.extract.run import Distilled, Taken
 from truekeep.read.reader import sanitised_json
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.models import Ack, Body, Moment, Name, VerdictOut
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
@@ -21,6 +20,9 @@ from truekeep.sessions.tools import tool_from
 from truekeep.trust import fence
 from truekeep.trust.origin import own_member, require
 from truekeep.types import utc_text
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("/v1", "sessions")
 _MOST_TOOLS = 512

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
@@ -13,7 +13,6 @@ from truekeep.errors import InvalidRequest
 from truekeep.extract.conversation import Message
 from truekeep.extract.working import WorkingMemory
 from truekeep.read.reader import sanitised_json
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.long_term import remembered
 from truekeep.serve.rest.models import Body, Moment, Name, NewMemory, RecordBody, VerdictOut
 from truekeep.serve.rest.records import record_of
@@ -21,6 +20,9 @@ from truekeep.serve.service import ServiceCall
 from truekeep.trust import fence
 from truekeep.trust.origin import AGENT, session_name
 from truekeep.types import Decision, Standing, Verdict, utc_text
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 OWN = "truekeep"
 _MOST_MEMORIES = 500

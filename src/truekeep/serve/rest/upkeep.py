@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
 from fastapi.responses import JSONResponse, Response
@@ -11,15 +11,16 @@ from pydantic import BaseModel, Field
 
 from truekeep.config import PAGE_CAP
 from truekeep.errors import InvalidRequest
-from truekeep.serve.pool import Lease
 from truekeep.serve.rest.filters import FilterLimits, OneOf, narrowed
-from truekeep.serve.rest.listed import within
+from truekeep.serve.rest.listed import accesses, within
 from truekeep.serve.rest.models import Ack, Body, MaybeName, MemoryType, Name, Switch
 from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
-from truekeep.serve.rest.search import accesses
 from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import utc_moment
+
+if TYPE_CHECKING:
+    from truekeep.serve.pool import Lease
 
 router = resource("/v1/long-term-memory", "long-term memory")
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from truekeep.text.analysis import analysed
 from truekeep.text.clause import Clause, clauses
 from truekeep.text.decode import decoded_runs
+from truekeep.text.dictated import numbers_apart
 from truekeep.text.fold import loose
 from truekeep.text.lexemes import lexeme
-from truekeep.text.quantities import numbers_apart
 from truekeep.text.salient import ValueScan, digit_runs, read_values
 from truekeep.text.tokens import Kind, Salient, host_of
 
