@@ -25,7 +25,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from truekeep.errors import InvalidRequest, TruekeepError
-from truekeep.keep import Keep
 from truekeep.serve.capabilities import Permit
 from truekeep.serve.edge import TURN, replayed
 from truekeep.serve.json_body import parsed
@@ -42,6 +41,8 @@ from truekeep.types import MEMBER, Channel, Standing
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import Receive, Scope, Send
+
+    from truekeep.keep import Keep
 
 PATH = "/mcp"
 SESSION_HEADER = "truekeep-session"

@@ -64,6 +64,11 @@ class ServiceCall:
     attempt: Attempt | None = None
     """What the client calls this request, should it have to send it again."""
 
+    @property
+    def reviewer(self) -> str:
+        """Who decides: the token's holder, never a name in the body."""
+        return self.identity.signs_as
+
     def once(self, do: Callable[[], Response], again: Again | None = None, *, is_receipt: bool = False) -> Response:
         """Answer a request that is sent again as it was answered before.
 

@@ -6,7 +6,6 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from truekeep.serve.rest.models import Body, Name, Reason
-from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 
@@ -58,7 +57,7 @@ def enrol(body: EnrolBody, call: Caller) -> Response:
     def do() -> Response:
         with call.lease(noted=True) as lease:
             made = lease.keep.channels.enrol(
-                body.name, by=reviewer(call), reason=body.reason, capabilities=body.capabilities
+                body.name, by=call.reviewer, reason=body.reason, capabilities=body.capabilities
             )
         shown = {"name": made.name, "capabilities": sorted(made.capabilities), "state": "enrolled"}
         return JSONResponse(shown | {"standing": made.standing.label if made.standing is not None else None}, 201)
@@ -73,7 +72,7 @@ def retire(name: str, body: Retire, call: Caller) -> Response:
     def do() -> Response:
         with call.lease(noted=True) as lease:
             channel = lease.keep.channels.get(name)
-            lease.keep.channels.retire(name, by=reviewer(call), reason=body.reason)
+            lease.keep.channels.retire(name, by=call.reviewer, reason=body.reason)
         shown = {"name": channel.name, "capabilities": sorted(channel.capabilities), "state": "retired"}
         return JSONResponse(shown | {"standing": channel.standing.label if channel.standing is not None else None})
 

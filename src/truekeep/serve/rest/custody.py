@@ -11,7 +11,6 @@ from truekeep.config import PAGE_CAP
 from truekeep.serve.rest.incidents import ReportOut, reported
 from truekeep.serve.rest.long_term import own_id
 from truekeep.serve.rest.models import Body, Name, Reason
-from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 
@@ -67,7 +66,7 @@ def consolidate(body: ConsolidateBody, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease() as lease:
-            return reported(lease.keep.consolidate(dry_run=body.dry_run, by=reviewer(call), reason=body.reason))
+            return reported(lease.keep.consolidate(dry_run=body.dry_run, by=call.reviewer, reason=body.reason))
 
     return call.once(do)
 
@@ -87,6 +86,6 @@ def erase(body: Erase, call: Caller) -> Response:
         with call.lease(noted=True) as lease:
             ids = [own_id(lease, call, one) for one in body.ids]
             given: dict[str, Any] = {"subject": body.subject, "dry_run": body.dry_run, "reason": body.reason}
-            return JSONResponse(lease.keep.erase(ids, by=reviewer(call), **given).as_dict())
+            return JSONResponse(lease.keep.erase(ids, by=call.reviewer, **given).as_dict())
 
     return call.once(do, is_receipt=True)

@@ -15,7 +15,6 @@ from truekeep.errors import NotAllowed, TruekeepError
 from truekeep.serve.metrics import MEDIA_TYPE
 from truekeep.serve.problem import problem
 from truekeep.serve.rest.openapi import refusals
-from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, Service, ServiceCall
 from truekeep.sessions.channels import configured
@@ -70,7 +69,7 @@ def identity(call: Caller) -> Response:
     """What the token that this request carries is good for, in the keep that is named."""
     known = call.identity
     told: dict[str, Any] = {"keep": known.keep_pattern, "channel": known.channel, "subject": known.subject}
-    told |= {"capabilities": sorted(known.capabilities), "signs_as": reviewer(call), "channel_capabilities": None}
+    told |= {"capabilities": sorted(known.capabilities), "signs_as": call.reviewer, "channel_capabilities": None}
     if call.keep_name is not None or known.names_one_keep:
         name = known.keep(call.keep_name)
         told |= {"keep": name, "channel_capabilities": sorted(_channel(call, name).capabilities)}

@@ -12,7 +12,6 @@ from truekeep.incident.report import IncidentReport
 from truekeep.read.reader import sanitised_json
 from truekeep.serve.rest.long_term import own_id
 from truekeep.serve.rest.models import Body, Moment, Name, Reason
-from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
 
@@ -107,7 +106,7 @@ def revoke(body: Revoke, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease(noted=True) as lease:
-            return reported(lease.keep.revoke(**body.model_dump(), by=reviewer(call)))
+            return reported(lease.keep.revoke(**body.model_dump(), by=call.reviewer))
 
     return call.once(do)
 
@@ -118,7 +117,7 @@ def rewind(body: Rewind, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease(noted=True) as lease:
-            done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=reviewer(call), reason=body.reason)
+            done = lease.keep.rewind(body.to, dry_run=body.dry_run, by=call.reviewer, reason=body.reason)
         return reported(done)
 
     return call.once(do)
@@ -130,7 +129,7 @@ def undo(body: Undo, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease(noted=True) as lease:
-            done = lease.keep.undo(body.incident, by=reviewer(call), reason=body.reason)
+            done = lease.keep.undo(body.incident, by=call.reviewer, reason=body.reason)
         return JSONResponse(sanitised_json(_incident(done)) | {"incident": done.id})
 
     return call.once(do)

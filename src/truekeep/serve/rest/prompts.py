@@ -11,7 +11,6 @@ from truekeep.config import OBSERVE_CAP, REASON_CAP
 from truekeep.extract.library import PromptVersion
 from truekeep.read.reader import sanitised_json
 from truekeep.serve.rest.models import Body, Name
-from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, ServiceCall
 from truekeep.trust import fence
@@ -71,7 +70,7 @@ def propose(body: StoredPromptIn, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease(noted=True) as lease:
-            return JSONResponse(_shown(lease.keep.prompts.add(body.name, body.text, by=reviewer(call))), 201)
+            return JSONResponse(_shown(lease.keep.prompts.add(body.name, body.text, by=call.reviewer)), 201)
 
     return call.once(do)
 
@@ -105,7 +104,7 @@ def _approved(lease: Lease, name: str, body: PromptDecisionBody, by: str) -> Pro
 
 def _decided(call: ServiceCall, decide: Any) -> Response:
     with call.lease() as lease:
-        return JSONResponse(_shown(decide(lease, reviewer(call))))
+        return JSONResponse(_shown(decide(lease, call.reviewer)))
 
 
 def _shown(version: PromptVersion) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def approve(
         with _deciding(call, item_id, if_match) as lease:
             verdict = lease.keep.review.approve(
                 item_id,
-                by=reviewer(call),
+                by=call.reviewer,
                 reason=body.reason,
                 until=body.until,
                 inform_only=body.inform_only,
@@ -129,7 +129,7 @@ def reject(item_id: str, body: RejectBody, call: Caller, if_match: Annotated[str
 
     def do() -> Response:
         with _deciding(call, item_id, if_match) as lease:
-            lease.keep.review.reject(item_id, by=reviewer(call), reason=body.reason)
+            lease.keep.review.reject(item_id, by=call.reviewer, reason=body.reason)
         return _turned_down(item_id)
 
     return call.once(do, lambda _: _turned_down(item_id))
@@ -146,7 +146,7 @@ def lift(body: Lift, call: Caller) -> Response:
 
     def do() -> Response:
         with call.lease(noted=True) as lease:
-            lifted = lease.keep.review.lift(body.text, by=reviewer(call), reason=body.reason)
+            lifted = lease.keep.review.lift(body.text, by=call.reviewer, reason=body.reason)
         return JSONResponse({"lifted": lifted})
 
     return call.once(do, lambda _: JSONResponse({"lifted": True}))
@@ -174,11 +174,6 @@ class _deciding:  # noqa: N801 - a block, read as one: with _deciding(…)
 
     def __exit__(self, *error: Any) -> bool | None:
         return self._lease.__exit__(*error)
-
-
-def reviewer(call: ServiceCall) -> str:
-    """Who decides: the token's holder, never a name in the body."""
-    return call.identity.signs_as
 
 
 def _tagged(item: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from truekeep.errors import InvalidRequest
 from truekeep.serve.rest.filters import FilterLimits, OneOf, narrowed
 from truekeep.serve.rest.listed import accesses, within
 from truekeep.serve.rest.models import Ack, Body, MaybeName, MemoryType, Name, Switch
-from truekeep.serve.rest.review import reviewer
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller, ServiceCall
 from truekeep.types import utc_moment
@@ -108,7 +107,7 @@ def compact(
 
     def do() -> Response:
         with call.lease() as lease:
-            lease.keep.consolidate(by=reviewer(call), reason="compact")
+            lease.keep.consolidate(by=call.reviewer, reason="compact")
         return JSONResponse({"status": "ok"})
 
     return call.once(do)

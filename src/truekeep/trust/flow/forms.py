@@ -6,12 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from truekeep.trust.flow.reading import WORD, read_table
 
 # Pronouns that Romance languages write onto a verb: "mándale", "scrivigli".
 _ENCLITIC = re.compile(r"(?<=\w{3})(?:me|te|le|les|lo|la|los|las|nos|se|gli|mi|ti|ci|li|lhe|lhes)+$")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NAME_WORDS = re.compile(r"[^\W_]+")
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl")
 ACTS = ("say", "pay", "make", "change", "remove", "run", "share")
 _PHRASES = (
@@ -68,6 +70,13 @@ class OpeningForms:
 def bare_letters(word: str) -> str:
     """A word in lower case without accents, as people in a hurry and names of tools write it."""
     return "".join(c for c in unicodedata.normalize("NFD", word.lower()) if not unicodedata.combining(c))
+
+
+@lru_cache(maxsize=4_096)
+def name_words(name: str) -> tuple[str, ...]:
+    """The words of a tool's or argument's name: ``mcp__github__createIssue`` is mcp, github, create, issue."""
+    words = tuple(bare_letters(word) for word in _NAME_WORDS.findall(_CAMEL.sub(" ", name.replace("_", " "))))
+    return ("lookup", *words[2:]) if words[:2] == ("look", "up") else words
 
 
 def _split(text: str) -> Phrase:

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from truekeep.trust.flow.forms import LANGUAGES, act_words, forms
+from truekeep.trust.flow.forms import LANGUAGES, act_words, forms, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
 from truekeep.trust.flow.requests import ClauseSort
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RARE, RequestScope
-from truekeep.trust.flow.tools import name_words
 
 _NEAR = 3
 """Words before a number that say what it is."""

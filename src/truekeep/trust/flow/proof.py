@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterable
 
 from truekeep.trust.flow.evidence import ValueOrigin
+from truekeep.trust.flow.forms import name_words
 from truekeep.trust.flow.index import naming
-from truekeep.trust.flow.moments import in_other_units, moment_of, prove_moment
-from truekeep.trust.flow.own_records import prove_record
-from truekeep.trust.flow.reading import TextReading, read
+from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
+from truekeep.trust.flow.reading import TextReading, read, stem
+from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerSaid
+from truekeep.trust.flow.results import SystemRecord
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
+from truekeep.trust.flow.scope import RequestScope, named_in, proves
 from truekeep.trust.flow.structure import has_substitution, simple_commands
-from truekeep.trust.flow.tools import name_words
 
-if TYPE_CHECKING:
-    from truekeep.trust.flow.scope import RequestScope
-
+_ASKED = frozenset({*PROVING, ClauseSort.QUESTION})
+_SMALL_NUMBER = re.compile(r"(?<![\d.])\d{1,2}(?![\d])")
+_NUMBERED = re.compile(r"([^\W\d_]{3,}) #?(\d{1,4})(?![\d.:,/-]*\d)")
+Rows = list[tuple[SystemRecord, str]]
 _MOST_SEGMENTS = 16
 """Parts of a path that are looked at; nobody dictates a longer one."""
 
@@ -127,3 +131,138 @@ def _segment(scope: RequestScope, name: str) -> bool:
     words = naming(readings[-1].words, frozenset()) if len(readings) > 1 else frozenset()
     is_named = bool(words) and words <= scope.own.reading.stems
     return is_named or any(scope.plain(reading) or scope.says_in_row(reading) for reading in readings)
+
+
+def prove_moment(scope: RequestScope, leaf: ArgumentLeaf, day: str | None, clock: str | None) -> ValueOrigin | None:
+    """A day and a time of day: each said, or the day today, or the time later on a day that is proved."""
+    origin = _day(scope, leaf, day) if day else ValueOrigin.REQUEST
+    if origin is None:
+        return None
+    if clock and clock != "00:00" and not _clock(scope, clock):
+        remembered = scope.remembered(read(clock), leaf.key)
+        if not remembered and day not in scope.days:
+            return None
+    if day:
+        scope.days.add(day)
+    return origin
+
+
+def _day(scope: RequestScope, leaf: ArgumentLeaf, day: str) -> ValueOrigin | None:
+    if day == scope.evidence.now.date().isoformat():
+        return ValueOrigin.COMPOSED
+    for message in scope.messages:
+        days = [v for v in message.reading.values if v.kind == "date" and _dates(scope, message, v.start)]
+        if any(v.form == day for v in days):
+            return ValueOrigin.REQUEST
+        if any(v.form[:7] == day[:7] for v in days) and str(int(day[8:])) in _digits(message):
+            return ValueOrigin.REQUEST
+    return ValueOrigin.MEMORY if scope.remembered(read(day), leaf.key) else None
+
+
+def _clock(scope: RequestScope, clock: str) -> bool:
+    hour, minute = int(clock[:2]), clock[3:]
+    hours = {str(hour), str(hour - HALF_DAY)} if minute == "00" else set()
+    for message in scope.messages:
+        for value in message.reading.values:
+            if value.kind == "time" and value.form == clock and _dates(scope, message, value.start):
+                return True
+            if value.kind == "num" and value.form in hours and _dates(scope, message, value.start):
+                return True
+        if hours & _digits(message) or (clock == "12:00" and message.reading.stems & _noon()):
+            return True
+    return False
+
+
+def _noon() -> frozenset[str]:
+    return frozenset(map(stem, words_of("noon")))
+
+
+def _dates(scope: RequestScope, message: OwnerSaid, place: int) -> bool:
+    """Whether a time at a place counts; one that an earlier message dictated is still the owner's."""
+    return message.sort_at(place) in PROVING if message is not scope.own else proves(message, place)
+
+
+def _digits(message: OwnerSaid) -> frozenset[str]:
+    """Small numbers in the plain clauses of a message, however they are joined: "4-11 january"."""
+    return frozenset(
+        str(int(match[0])) for match in _SMALL_NUMBER.finditer(message.reading.flat) if proves(message, match.start())
+    )
+
+
+def prove_record(scope: RequestScope, value: TextReading, key: str) -> ValueOrigin | None:
+    """An id of exactly one own-system record that bears the owner's name for it."""
+    form = value.flat.strip()
+    rows = _rows(scope, form, key)
+    if not rows:
+        return None
+    ids = {found for _, found in rows}
+    if _is_number_of(scope, form, ids):
+        return ValueOrigin.RECORD
+    matching = _matching(scope, rows)
+    if not matching and ids == {form}:
+        # The only record of its kind, and the request names the kind: "throw the draft away".
+        named = scope.stems if scope.looks_back else scope.clause_stems
+        return ValueOrigin.RECORD if naming(name_words(key), frozenset()) & named else None
+    return ValueOrigin.RECORD if matching == {form} else None
+
+
+def of_proved_party(scope: RequestScope, leaf: ArgumentLeaf, proved: Iterable[ArgumentLeaf]) -> bool:
+    """Whether a value is the id of a record that bears an address which this very call is proved to go to."""
+    form = read(leaf.text).flat.strip()
+    keys = {key for other in proved for key in read(other.text).sole if key.startswith("mail:")}
+    bearing = [record for record in scope.evidence.records.records if form in record.ids.values()]
+    return bool(keys) and any(record.values & keys for record in bearing)
+
+
+def _rows(scope: RequestScope, form: str, key: str) -> Rows:
+    """The records among which a value is somebody's id, each with its own id in that field."""
+    records = scope.evidence.records.records
+    fields = {(record.tool, name) for record in records for name in record.names_of(form, key)}
+    fields = {(tool, name) for tool, name in fields if name == key} or fields
+    return [(r, r.fields[n]) for r in records for tool, n in fields if r.tool == tool and n in r.fields]
+
+
+def _matching(scope: RequestScope, rows: Rows) -> set[str]:
+    """The ids of records that bear the party's address, else a name of the clause, else one it points back at."""
+    before = range(scope.group.stop) if scope.looks_back else scope.group
+    bearing: tuple[Callable[[SystemRecord], object], ...] = (
+        lambda record: record.values & scope.party_values,
+        lambda record: record.stems & scope.clause_stems,
+        lambda record: record.stems & named_in(scope.own, PROVING, scope.group),
+        lambda record: record.stems & named_in(scope.own, PROVING, before),
+        lambda record: record.stems & scope.stems,
+        lambda record: record.stems & named_in(scope.own, _ASKED, range(scope.group.start)),
+        lambda record: record.stems & _named_by_memories(scope),
+    )
+    rows = _numbered_alike(scope, rows)
+    for bears in bearing:
+        if matching := {found for record, found in rows if bears(record)}:
+            return matching
+    return set()
+
+
+def _named_by_memories(scope: RequestScope) -> frozenset[str]:
+    """What acting passages call whom the request names: "my wife is Ruth"."""
+    words = (word for held in scope.linked for word in held.reading.words)
+    return naming(words, words_of("shared_words"))
+
+
+def _numbered_alike(scope: RequestScope, rows: Rows) -> Rows:
+    """The records with the number that the owner gave, or else those without another: "draft 2" is not "draft 4"."""
+    said = _numbered(scope.own.reading.flat)
+    bearing = [(row, _numbered(" \n ".join(row[0].fields.values()))) for row in rows]
+    alike = [row for row, own in bearing if any(own.get(word) == number for word, number in said.items())]
+    return alike or [row for row, own in bearing if not said.keys() & own.keys()]
+
+
+def _numbered(text: str) -> dict[str, str]:
+    """Words with the number right after them."""
+    return {stem(word): number for word, number in _NUMBERED.findall(text)}
+
+
+def _is_number_of(scope: RequestScope, form: str, ids: set[str]) -> bool:
+    """Whether the owner named a record by the number at the end of its id, and only one has that number."""
+    number = re.search(r"\d{2,}$", form)
+    if not number or not scope.says(read(number[0])):
+        return False
+    return sum(1 for other in ids if re.search(rf"(?<!\d){number[0]}$", other)) == 1

@@ -11,10 +11,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from truekeep.trust.flow.forms import name_words
 from truekeep.trust.flow.reading import read
-from truekeep.trust.flow.tools import Tool, name_words
+
+if TYPE_CHECKING:
+    from truekeep.trust.flow.tools import Tool
 
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}:\d{2}(?::\d{2})?"

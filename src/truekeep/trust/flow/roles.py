@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
+from truekeep.trust.flow.forms import name_words
 from truekeep.trust.flow.reading import read_table
-from truekeep.trust.flow.tools import Tool, name_words
+
+if TYPE_CHECKING:
+    from truekeep.trust.flow.tools import Tool
 
 _MOST_LEAVES = 2_000  # of one call, all of which are judged
 _DEEPEST = 24  # far from the interpreter's own limit

@@ -14,12 +14,11 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
-from truekeep.trust.flow.forms import LANGUAGES, common_words, forms
+from truekeep.trust.flow.forms import LANGUAGES, common_words, forms, name_words
 from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, read
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OpenRequest, OwnerClause, OwnerSaid, passage
 from truekeep.trust.flow.roles import words_of
-from truekeep.trust.flow.tools import name_words
 
 RARE = 20
 """A word that stands in more memories than this tells none of them apart."""

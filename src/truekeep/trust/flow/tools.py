@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -18,11 +17,9 @@ from types import MappingProxyType
 from typing import Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.trust.flow.forms import act_words, bare_letters
+from truekeep.trust.flow.forms import act_words, name_words
 from truekeep.trust.flow.reading import read_table
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WORDS = re.compile(r"[^\W_]+")
 _ABBREVIATED = 3
 """Letters of a word that can only abbreviate a system's name; short verbs are in the table of acts."""
 _LONGEST_NAME = 200  # names are split into words at every call
@@ -136,13 +133,6 @@ def _tables() -> dict[str, frozenset[str]]:
         name: frozenset(table[name].split())
         for name in ("reading", "things", "joining", "nouns", "systems", "channels", "records", "facts")
     }
-
-
-@lru_cache(maxsize=4_096)
-def name_words(name: str) -> tuple[str, ...]:
-    """The words of a tool's or argument's name: ``mcp__github__createIssue`` is mcp, github, create, issue."""
-    words = tuple(bare_letters(word) for word in _WORDS.findall(_CAMEL.sub(" ", name.replace("_", " "))))
-    return ("lookup", *words[2:]) if words[:2] == ("look", "up") else words
 
 
 @lru_cache(maxsize=4_096)

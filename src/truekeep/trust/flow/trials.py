@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
-from truekeep.trust.flow.forms import act_words
+from truekeep.trust.flow.forms import act_words, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
 from truekeep.trust.flow.omissions import breaks_standing_wish, mentions_what_it_must_not, omits, says_as_dictated
-from truekeep.trust.flow.own_records import of_proved_party
 from truekeep.trust.flow.plans import planned
-from truekeep.trust.flow.proof import prove
+from truekeep.trust.flow.proof import of_proved_party, prove
 from truekeep.trust.flow.reading import read, stem
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RequestScope, reading_scopes
-from truekeep.trust.flow.tools import Tool, name_words
+from truekeep.trust.flow.tools import Tool
 
 TARGETS = frozenset({ArgumentRole.TARGET, ArgumentRole.WHOLE, ArgumentRole.FLAG})
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
