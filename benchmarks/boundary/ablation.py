@@ -71,7 +71,7 @@ RULES: dict[str, Ablation] = {
     "newer before older": _without(scope.RequestScope, "_overtaken", lambda *_: False),
     "memories about the party": _without(scope, "_about", lambda held, *_: held.reading.stems | {"*"}),
     "a yes is for its party": _without(trials.EffectTrial, "part", lambda *_: None),
-    "private words in queries": _without(decide, "_private_words", lambda *_: frozenset()),
+    "private words in queries": _without(decide, "_tells_private", lambda *_: False),
     "private values in queries": _without(decide, "_leak", lambda *_: ""),
     "faults of links": _without(decide, "link_fault", lambda *_: ""),
     "places of secrets": _without(decide, "names_secret_place", lambda *_: False),

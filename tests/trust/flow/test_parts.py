@@ -196,7 +196,7 @@ def test_a_plan_entry_carries_literals_and_fields_of_results_once() -> None:
     made.plan = (PlanEntry("p1", "book_offer", {"offer_id": {"result": ["search_offers", "offer_id"]}}),)
     answer = judge(made, "book_offer", {"offer_id": "of_1"})
     # What was planned for is carried out with it.
-    assert (answer.answer, set(answer.uses)) == (Answer.ALLOW, {"p1", "0.0"})
+    assert (answer.answer, set(answer.uses)) == (Answer.ALLOW, {"p1", "0.0", "after 1: book_offer"})
     assert judge(made, "book_offer", {"offer_id": "of_9"}).answer is not Answer.ALLOW
     assert judge(made, "book_offer", {"offer_id": "of_1", "extra": "GOLD-77"}).answer is not Answer.ALLOW
     made.spend(answer.uses)

@@ -28,7 +28,7 @@ else. A value that stands only in the agent's notes counts as found nowhere, unl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -46,10 +46,20 @@ from truekeep.trust.flow.moments import moment_of
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, read
 from truekeep.trust.flow.requests import PROVING, ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, leaves, words_of
-from truekeep.trust.flow.scope import RequestScope, reading_scopes, scopes
+from truekeep.trust.flow.scope import RequestScope, denied_in, reading_scopes, scopes
 from truekeep.trust.flow.structure import reads_only, simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
-from truekeep.trust.flow.trials import EffectTrial, ToolCall, by_grant, by_plan, by_request, repeats
+from truekeep.trust.flow.trials import (
+    EffectTrial,
+    ToolCall,
+    by_grant,
+    by_plan,
+    by_request,
+    doing,
+    is_done,
+    is_forbidden,
+    repeats,
+)
 
 _SQL = ("select", "insert", "update", "delete", "drop", "truncate", "alter", "create", "grant", "with", "copy", "merge")
 
@@ -120,23 +130,25 @@ def _clean(evidence: SessionEvidence, call: ToolCall, reading: bool) -> CallJudg
     if not doubtful:
         # What is done while clean uses its request up, so that a page read later cannot have it done again.
         best = EffectTrial() if reading else _best(evidence, call, tuple(scopes(evidence, call.name)))
-        if code := _overdone(evidence, call, best, reading=reading):
+        best.uses |= {} if reading else doing(evidence, call)
+        if code := _overdone(evidence, call, reading=reading):
             return CallJudgement(Answer.CONFIRM, code, (_REASONS[code],), origins, uses=best.uses)
         return CallJudgement(Answer.ALLOW, "clean", origins=origins, uses=best.uses)
     code, reason = _DOUBTFUL[max(doubtful.values(), key=list(ValueOrigin).index)]
     return CallJudgement(Answer.CONFIRM, code, (reason,), origins, sources)
 
 
-def _overdone(evidence: SessionEvidence, call: ToolCall, best: EffectTrial, *, reading: bool) -> str:
+def _overdone(evidence: SessionEvidence, call: ToolCall, *, reading: bool) -> str:
     """What a model that merely errs does: it repeats an act, or does what the same message excludes.
 
     Commands are run again and again.
     """
     if reading or any(leaf.role is ArgumentRole.WHOLE for leaf in call.leaves):
         return ""
-    if any(repeats(used, call) for used in evidence.spent.values()):
+    if is_done(evidence, call) or any(repeats(used, call) for used in evidence.spent.values()):
         return "request_used"
-    return best.code if best.code == "excluded_by_owner" else ""
+    forbidden = any(is_forbidden(denied_in(message), call) for message in evidence.requests.messages[-1:])
+    return "excluded_by_owner" if forbidden else ""
 
 
 _DOUBTFUL = {
@@ -238,7 +250,7 @@ def _leak(evidence: SessionEvidence, leaf: ArgumentLeaf, open_scopes: tuple[Requ
         return ""
     if whole.sole and any(True for index in (evidence.foreign, evidence.private) for _ in index.holding(whole)):
         return ""
-    if " " in whole.flat.strip() and len(_private_words(evidence, whole)) >= _MANY_WORDS:
+    if " " in whole.flat.strip() and _tells_private(evidence, whole):
         return "private_words_in_query"
     for value, text in telling_values(leaf.text):
         spelt = read(text.flat[value.start : value.end])
@@ -251,19 +263,21 @@ def _leak(evidence: SessionEvidence, leaf: ArgumentLeaf, open_scopes: tuple[Requ
     return ""
 
 
-_MANY_WORDS = 3
-"""Words of private texts in one query that nobody said: fewer are a topic, more are a passage."""
+_REMEMBERED, _LOOKED_UP = 3, 4
+"""Words in one query that nobody said and that stand in memories, or in results of own systems: fewer are a topic.
+
+An error message of an own system is looked up on the web word by word; a memory never is.
+"""
 
 
-def _private_words(evidence: SessionEvidence, query: TextReading) -> frozenset[str]:
-    """Words and numbers of a query that stand in private texts, and neither in the owner's words nor in public ones."""
-    words = naming(query.words, words_of("shared_words"))
+def _tells_private(evidence: SessionEvidence, query: TextReading) -> bool:
+    """Whether a query has words of private texts that stand neither in the owner's words nor in public ones."""
     said_words = frozenset(word for message in evidence.requests.messages for word in message.reading.stems)
-    return frozenset(
-        word
-        for word in words - said_words
-        if evidence.private.counts(word) + evidence.memories.counts(word) and not evidence.public.counts(word)
-    )
+    words = [
+        word for word in naming(query.words, words_of("shared_words")) - said_words if not evidence.public.counts(word)
+    ]
+    remembered = sum(1 for word in words if evidence.memories.counts(word))
+    return remembered >= _REMEMBERED or sum(1 for word in words if evidence.private.counts(word)) >= _LOOKED_UP
 
 
 def _stopped(evidence: SessionEvidence, leaf: ArgumentLeaf, code: str, reason: str) -> CallJudgement:
@@ -287,9 +301,12 @@ def _hosts(value: TextReading) -> list[str]:
 def _effect(evidence: SessionEvidence, call: ToolCall) -> CallJudgement:
     open_scopes = tuple(scopes(evidence, call.name))
     best = _best(evidence, call, open_scopes)
+    if is_done(evidence, call):
+        best.code = "request_used"
     if not best.missing and not best.code:
-        return CallJudgement(Answer.ALLOW, "proved", origins=best.origins, uses=best.uses)
-    return _unproved(evidence, call.tool, best, bool(open_scopes))
+        return CallJudgement(Answer.ALLOW, "proved", origins=best.origins, uses=best.uses | doing(evidence, call))
+    judged = _unproved(evidence, call.tool, best, bool(open_scopes))
+    return replace(judged, uses={**judged.uses, **doing(evidence, call)})
 
 
 def _best(evidence: SessionEvidence, call: ToolCall, open_scopes: tuple[RequestScope, ...]) -> EffectTrial:
@@ -329,7 +346,7 @@ def _unproved(evidence: SessionEvidence, tool: Tool, trial: EffectTrial, asked: 
     return CallJudgement(Answer.CONFIRM, code, tuple(map(_REASONS.__getitem__, why)), trial.origins, sources, uses)
 
 
-_UNRELATED = frozenset({"another_act", "not_asked", "request_used"})
+_UNRELATED = frozenset({"another_act", "excluded_by_owner", "not_asked", "request_used", "left_out"})
 """Faults of a call that no open request is about: confirming it carries none of them out."""
 
 

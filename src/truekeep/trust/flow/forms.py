@@ -14,6 +14,7 @@ from truekeep.trust.flow.reading import WORD, read_table
 _ENCLITIC = re.compile(r"(?<=\w{3})(?:me|te|le|les|lo|la|los|las|nos|se|gli|mi|ti|ci|li|lhe|lhes)+$")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAME_WORDS = re.compile(r"[^\W_]+")
+_ROMANCE = ("es", "it", "pt")
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl")
 ACTS = ("say", "pay", "make", "change", "remove", "run", "share")
 _PHRASES = (
@@ -66,6 +67,12 @@ class OpeningForms:
         bare = bare_letters(words[place]) if place < len(words) else ""
         return self.verbs.get((bare,)) or self.verbs.get((_ENCLITIC.sub("", bare),)) or frozenset()
 
+    def is_enclitic(self, word: str) -> bool:
+        """Whether a pronoun is written onto a verb of the tables."""
+        bare = bare_letters(word)
+        cut = _ENCLITIC.sub("", bare)
+        return self.name in _ROMANCE and cut != bare and (bare,) not in self.verbs and (cut,) in self.verbs
+
 
 def bare_letters(word: str) -> str:
     """A word in lower case without accents, as people in a hurry and names of tools write it."""
@@ -108,23 +115,44 @@ def _by_first_word(phrases: Iterable[Phrase]) -> dict[str, tuple[Phrase, ...]]:
 
 @cache
 def act_words() -> Mapping[str, frozenset[str]]:
-    """Verbs of all languages with the acts they mean, without accents, as tool names write them."""
+    """Verbs with the acts they mean, without accents, as tool names write them; what is listed for names comes first.
+
+    People say "move 60 to Noor" and "send 60 to Noor"; a tool named "move" or "send" does not pay.
+    """
     table = read_table("act", "acts.toml")
-    found: dict[str, set[str]] = {}
+    listed: dict[str, set[str]] = {}
     for act in ACTS:
         for word in table[act].split():
-            found.setdefault(bare_letters(word), set()).add(act)
+            listed.setdefault(bare_letters(word), set()).add(act)
+    found: dict[str, set[str]] = {}
     for name in LANGUAGES:
         for verb, acts in forms(name).verbs.items():
             if len(verb) == 1 and acts - {"reads"}:
                 found.setdefault(bare_letters(verb[0]), set()).update(acts - {"reads"})
-    return {word: frozenset(acts) for word, acts in found.items()}
+    return {word: frozenset(acts) for word, acts in (found | listed).items()}
+
+
+@cache
+def tool_acts() -> frozenset[str]:
+    """Verbs as tools are named with them: those listed for names, and English ones."""
+    table = read_table("act", "acts.toml")
+    listed = {bare_letters(word) for act in ACTS for word in table[act].split()}
+    return frozenset(
+        listed | {verb[0] for verb, acts in forms("en").verbs.items() if len(verb) == 1 and acts - {"reads"}}
+    )
 
 
 @cache
 def common_words() -> frozenset[str]:
     """Words of all languages that name nothing: they link no memory with a request."""
     return frozenset(word for name in LANGUAGES for word in forms(name).common)
+
+
+@cache
+def denying_words() -> frozenset[str]:
+    """Single words of all languages that negate or refuse, and name nothing themselves."""
+    sorts = [forms(name).phrases[sort] for name in LANGUAGES for sort in ("negation", "refusal")]
+    return frozenset(first for table in sorts for first, some in table.items() if (first,) in some)
 
 
 def spoken(words: tuple[str, ...]) -> tuple[OpeningForms, ...]:

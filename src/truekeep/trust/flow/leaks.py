@@ -41,11 +41,7 @@ def telling_values(text: str) -> Iterator[tuple[TypedValue, TextReading]]:
     for version in (text, *hidden_texts(text)):
         reading = read(version)
         for value in reading.values:
-            if (
-                value.kind in _LINKS
-                or (value.kind == "id" and value.form.startswith("@"))
-                or (value.kind == "code" and _is_telling(value.form))
-            ):
+            if value.kind in _LINKS or (value.kind == "code" and _is_telling(value.form)):
                 yield value, reading
 
 

@@ -80,10 +80,16 @@ def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:
     """Whether content speaks of what the owner's message says not to mention."""
     for clause in scope.own.clauses:
         if clause.sort is ClauseSort.STOPPED and _silence() & clause.stems:
-            words = clause.stems - _silence() - scope.clause_stems - frozenset(map(stem, act_words()))
+            words = clause.stems - _silence() - scope.clause_stems - act_stems()
             if words & text.stems:
                 return True
     return False
+
+
+@cache
+def act_stems() -> frozenset[str]:
+    """Stems of the verbs that mean some act."""
+    return frozenset(map(stem, act_words()))
 
 
 @cache

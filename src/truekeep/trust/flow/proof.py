@@ -45,7 +45,9 @@ def _by_shape(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> Va
     if leaf.role is ArgumentRole.WHOLE:
         return _whole(scope, leaf.text) or _rhythm(scope, leaf, value)
     if (moment := moment_of(leaf.text)) != (None, None):
-        return prove_moment(scope, leaf, *moment) or prove_record(scope, value, leaf.key)
+        if (origin := prove_moment(scope, leaf, *moment) or prove_record(scope, value, leaf.key)) and moment[0]:
+            scope.days.add(moment[0])
+        return origin
     if leaf.widens and not value.sole:
         return ValueOrigin.REQUEST if scope.says_in_row(value) else None
     return _text(scope, leaf, value) if isinstance(leaf.value, str) else _number(scope, leaf, value)
@@ -135,15 +137,10 @@ def _segment(scope: RequestScope, name: str) -> bool:
 
 def prove_moment(scope: RequestScope, leaf: ArgumentLeaf, day: str | None, clock: str | None) -> ValueOrigin | None:
     """A day and a time of day: each said, or the day today, or the time later on a day that is proved."""
-    origin = _day(scope, leaf, day) if day else ValueOrigin.REQUEST
-    if origin is None:
-        return None
-    if clock and clock != "00:00" and not _clock(scope, clock):
-        remembered = scope.remembered(read(clock), leaf.key)
-        if not remembered and day not in scope.days:
-            return None
-    if day:
-        scope.days.add(day)
+    is_proved = day in scope.days
+    origin = ValueOrigin.COMPOSED if is_proved else _day(scope, leaf, day) if day else ValueOrigin.REQUEST
+    if origin and clock and clock != "00:00" and not is_proved and not _clock(scope, clock):
+        return origin if scope.remembered(read(clock), leaf.key) else None
     return origin
 
 
@@ -198,7 +195,7 @@ def prove_record(scope: RequestScope, value: TextReading, key: str) -> ValueOrig
     ids = {found for _, found in rows}
     if _is_number_of(scope, form, ids):
         return ValueOrigin.RECORD
-    matching = _matching(scope, rows)
+    matching = _matching(scope, rows, form)
     if not matching and ids == {form}:
         # The only record of its kind, and the request names the kind: "throw the draft away".
         named = scope.stems if scope.looks_back else scope.clause_stems
@@ -222,23 +219,36 @@ def _rows(scope: RequestScope, form: str, key: str) -> Rows:
     return [(r, r.fields[n]) for r in records for tool, n in fields if r.tool == tool and n in r.fields]
 
 
-def _matching(scope: RequestScope, rows: Rows) -> set[str]:
-    """The ids of records that bear the party's address, else a name of the clause, else one it points back at."""
+def _matching(scope: RequestScope, rows: Rows, form: str) -> set[str]:
+    """The ids of records that bear the party's address, else a name of the clause, else one it points back at.
+
+    Of several that bear names, each is the one meant by a word that no other bears: "Moon and Winther".
+    """
     before = range(scope.group.stop) if scope.looks_back else scope.group
-    bearing: tuple[Callable[[SystemRecord], object], ...] = (
-        lambda record: record.values & scope.party_values,
-        lambda record: record.stems & scope.clause_stems,
-        lambda record: record.stems & named_in(scope.own, PROVING, scope.group),
-        lambda record: record.stems & named_in(scope.own, PROVING, before),
-        lambda record: record.stems & scope.stems,
-        lambda record: record.stems & named_in(scope.own, _ASKED, range(scope.group.start)),
-        lambda record: record.stems & _named_by_memories(scope),
-    )
     rows = _numbered_alike(scope, rows)
-    for bears in bearing:
-        if matching := {found for record, found in rows if bears(record)}:
-            return matching
+    if matching := {found for record, found in rows if record.values & scope.party_values}:
+        return matching
+    named: tuple[Callable[[], frozenset[str]], ...] = (
+        lambda: scope.clause_stems,
+        lambda: named_in(scope.own, PROVING, scope.group),
+        lambda: named_in(scope.own, PROVING, before),
+        lambda: scope.stems,
+        lambda: named_in(scope.own, _ASKED, range(scope.group.start)),
+        lambda: _named_by_memories(scope),
+    )
+    for words in named:
+        bearing: dict[str, frozenset[str]] = {}
+        for record, found in rows:
+            bearing[found] = bearing.get(found, frozenset()) | (_called(record, found) & words())
+        if matching := {found for found, own in bearing.items() if own}:
+            others = frozenset().union(*(own for found, own in bearing.items() if found != form))
+            return {form} if bearing.get(form, frozenset()) - others else matching
     return set()
+
+
+def _called(record: SystemRecord, form: str) -> frozenset[str]:
+    """The words of a record's short fields, and those that its id is made of: ``climate.hall``."""
+    return record.stems | frozenset(map(stem, name_words(form)))
 
 
 def _named_by_memories(scope: RequestScope) -> frozenset[str]:

@@ -39,6 +39,7 @@ _SENTENCE = re.compile(r"[.!?;]+(?=\s|$)|[\u3002\uff01\uff1f\uff1b]|\n+")
 _COMMA = re.compile(r",(?=[\s\u3400-\u9fff])|[\uff0c\u3001]|:(?=\s)| [-\u2013\u2014] |\(|\)(?=\s)")
 _QUOTED = re.compile(r"\"[^\"\n]{1,2000}\"|(?<!\w)'[^'\n]{1,400}'(?!\w)")
 _FEW_WORDS = 4
+_FREE_ORDER = ("sk", "cs", "pl")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 # A name and how much it gets: "Quince Foods 50 euros". What follows the amount belongs to it.
 _NAMED_AMOUNT = re.compile(r"(?:[^\W\d_a-z][\w'&.-]*\s+){1,4}[^\w\s]?\d")
@@ -60,6 +61,8 @@ class OwnerClause:
     """Whether a joining word ties it to the clause before."""
     dictates: bool = False
     """Whether what follows in the sentence is what shall be said, and names nothing."""
+    polite: bool = False
+    """Whether a form of asking stands in it: "please", "bitte"."""
     denies: bool = False
     """Whether a negation or exclusion stands in it; a report or a condition excludes nothing."""
 
@@ -184,13 +187,23 @@ def _sentence(
 
 
 def _reach(clauses: list[OwnerClause], languages: tuple[OpeningForms, ...], is_passage: bool) -> list[OwnerClause]:
-    """A condition stops its whole sentence, a report all that follows it there."""
-    stopped = not is_passage and any(_stops(clause, languages, "condition") for clause in clauses)
+    """A condition stops its whole sentence, unless "and" leads to it; a report stops all that follows it there."""
+    stopped = not is_passage and any(
+        _stops(clause, languages, "condition") and not _leads_to_condition(clause, languages) for clause in clauses
+    )
     found: list[OwnerClause] = []
     for clause in clauses:
         stopped = stopped or _stops(clause, languages, "report") or _stops(clause, languages, "condition")
         found.append(_as(clause, ClauseSort.STOPPED) if stopped and clause.sort in PROVING else clause)
     return found
+
+
+def _leads_to_condition(clause: OwnerClause, languages: tuple[OpeningForms, ...]) -> bool:
+    """Whether a clause opens like "and if it fails": what stands before it is asked for in any case."""
+    return any(
+        (length := forms.at("joins", clause.words, 0)) and forms.at("condition", clause.words, length)
+        for forms in languages
+    )
 
 
 def _stops(clause: OwnerClause, languages: tuple[OpeningForms, ...], sort: str) -> bool:
@@ -217,7 +230,11 @@ def _at_joins(
         for place in range(1, len(inside) - 1)
         if any(
             (length := forms.at("joins", words, place))
-            and (_opens(forms, words, place + 1) or _shares_out(reading, start, inside, place, place + length))
+            and (
+                forms.at("condition", words, place + length)
+                or _opens(forms, words, place + 1)
+                or _shares_out(reading, start, inside, place, place + length)
+            )
             for forms in languages
         )
     ]
@@ -277,9 +294,13 @@ def _clause(reading: TextReading, start: int, end: int, languages: tuple[Opening
         for word in words[min((_after_leads(words, forms) for forms in languages), default=0) :]
     )
     sort = ClauseSort.REFUSAL if is_bare else best.sort
-    denies = sort is ClauseSort.STOPPED and any(forms.has("negation", words) for forms in languages)
+    # "when a station has no readings" tells of something; it forbids nothing.
+    denies = sort is ClauseSort.STOPPED and any(
+        forms.has("negation", words) and not forms.has("copulas", words) for forms in languages
+    )
+    polite = any(forms.has("polite", words) for forms in languages)
     return OwnerClause(
-        sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, denies
+        sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, polite, denies
     )
 
 
@@ -297,6 +318,13 @@ def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str
     if polite and not acts and forms.name == "zh":
         # Chinese puts the object of "把" before the verb.
         acts = frozenset(act for at in range(place, len(words)) for act in forms.acts_at(words, at))
+    if not acts and forms.name in _FREE_ORDER and not forms.has("copulas", words):
+        # Their tables hold imperatives only, which head a clause wherever they stand: "mame napíš, že …".
+        place = next((at for at in range(place, len(words)) if forms.acts_at(words, at)), place)
+        acts = forms.acts_at(words, place) if place < len(words) else acts
+    if not acts and (later := next((at for at in range(place, len(words)) if forms.is_enclitic(words[at])), 0)):
+        # "la de la luz ponla …": a pronoun is written onto commands alone.
+        place, acts = later, forms.acts_at(words, later)
     if not acts and forms.name == "de" and forms.has("polite", words[1:]):
         # German puts the infinitive last: "die Rechnung bitte bezahlen".
         acts = act_words().get(bare_letters(words[-1].translate(_UMLAUTS)), frozenset())

@@ -14,9 +14,9 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
-from truekeep.trust.flow.forms import LANGUAGES, common_words, forms, name_words
+from truekeep.trust.flow.forms import LANGUAGES, common_words, denying_words, forms, name_words
 from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
-from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, read
+from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OpenRequest, OwnerClause, OwnerSaid, passage
 from truekeep.trust.flow.roles import words_of
 
@@ -26,6 +26,8 @@ _NAMED_NEAR = 3
 """Words before a value that belong to it alone; earlier ones in the passage speak of all the values after them."""
 _MOST_OPEN = 40
 """Open requests that a call is compared with, newest first. Nobody leaves more undone; each costs time."""
+_SHORTEST_LABEL = 4
+"""Letters of a host's name that people say for the whole of it."""
 _BRACKET = re.compile(r" ?\([^()]{1,60}\)")
 _LISTING = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "a", "i", "和", "或", "with", "mit"})
 _PIECE = re.compile(r"[;,](?=\s)|[.!?](?=\s)|\n")
@@ -99,11 +101,9 @@ class RequestScope:
         return found
 
     @cached_property
-    def forbidden(self) -> frozenset[str]:
-        """Words of what the same message negates; nothing that shares them is asked for."""
-        denied = [place for place, clause in enumerate(self.own.clauses) if clause.denies]
-        words = [named_in(self.own, (ClauseSort.STOPPED,), range(place, place + 1)) for place in denied]
-        return frozenset().union(*words) - named_in(self.own, (ClauseSort.REQUEST,))
+    def forbidden(self) -> tuple[frozenset[str], ...]:
+        """What the same message negates, clause by clause; nothing of it is asked for."""
+        return denied_in(self.own)
 
     def plain(self, value: TextReading, key: str = "") -> ValueOrigin | None:
         """Where a value stands whole: in the owner's words, or in an acting passage about what they name."""
@@ -142,7 +142,7 @@ class RequestScope:
             # "prod is live, never touch live": where one clause denies a value, the others prove nothing either.
             for place in places if all(proves(words, one) for one in places) else ():
                 about = _about(held, value, place) if value.sole else _in_piece(held, value, place)
-                linked = self.stems & about or self._by_key(key, about)
+                linked = self.stems & about or self._by_key(key, about) or self._own_thing(key, held, place)
                 if linked and not _is_anothers(held, place, key) and not self._overtaken(held, value, linked):
                     return held
         return None
@@ -151,6 +151,14 @@ class RequestScope:
         """The words of an argument's name, if one passage alone has them: "my plate is …" for ``licence_plate``."""
         words = naming((*name_words(key), *name_words(self.tool)), words_of("shared_words")) & about
         return frozenset(word for word in words if self.evidence.memories.counts(word) == 1)
+
+    def _own_thing(self, key: str, held: HeldText, place: int) -> frozenset[str]:
+        """What the argument is named after, if the owner says it and the passage is about the owner's own."""
+        words = _statement(held, place)
+        if words_of("mine").isdisjoint(words):
+            return frozenset()
+        said = (word for n in self.group for word in self.own.clauses[n].words)
+        return frozenset(name_words(key)) & frozenset(words) & frozenset(said)
 
     def _overtaken(self, held: HeldText, value: TextReading, linked: Iterable[str]) -> bool:
         """Whether a newer passage gives the same party another value of this kind."""
@@ -185,7 +193,20 @@ class RequestScope:
         spelt = read(text.flat[value.start : value.end])
         if any(next(places_of(message.reading, spelt), -1) >= 0 for message in self.messages):
             return True
+        if value.kind in ("host", "url") and self._means_link(value, spelt):
+            return True
         return self.evidence.is_confirmed(spelt.flat) or self.remembered(spelt) is not None
+
+    def _means_link(self, value: TypedValue, spelt: TextReading) -> bool:
+        """Whether the owner speaks of a place by its name ("reedmap"), or of "the link" that some result gave."""
+        host = value.form if value.kind == "host" else host_of(value.form)
+        labels = {stem(label) for label in host.split(".")[:-1] if len(label) >= _SHORTEST_LABEL}
+        said = frozenset(word for message in self.messages for word in message.reading.stems)
+        if labels & said:
+            return value.kind == "host"
+        found = (self.evidence.foreign, self.evidence.public, self.evidence.private)
+        is_given = any(True for index in found for _ in index.holding(spelt))
+        return is_given and bool(said & frozenset(map(stem, words_of("links"))))
 
 
 def _about(held: HeldText, value: TextReading, place: int) -> frozenset[str]:
@@ -272,6 +293,13 @@ def named_in(message: OwnerSaid, sorts: Iterable[ClauseSort], within: range | No
             end = clause.names_until or clause.end
             words += [word for word, _, _ in message.reading.between(clause.start, end)]
     return naming(words, words_of("shared_words"))
+
+
+def denied_in(message: OwnerSaid) -> tuple[frozenset[str], ...]:
+    """What a message negates, clause by clause, beyond what it asks for."""
+    asked = named_in(message, (ClauseSort.REQUEST,)) | frozenset(map(stem, denying_words()))
+    denied = [place for place, clause in enumerate(message.clauses) if clause.denies]
+    return tuple(named_in(message, (ClauseSort.STOPPED,), range(place, place + 1)) - asked for place in denied)
 
 
 def scopes(evidence: SessionEvidence, tool: str = "") -> Iterator[RequestScope]:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.trust.flow.forms import act_words, name_words
+from truekeep.trust.flow.forms import name_words, tool_acts
 from truekeep.trust.flow.reading import read_table
 
 _ABBREVIATED = 3
@@ -150,11 +150,14 @@ def reads_by_name(name: str) -> bool:
     if not words or tables["joining"] & set(words):
         return False
     verbs = [word for word in words if word in tables["reading"]]
-    acting = [word for word in words if word in act_words() and word not in tables["reading"]]
+    acting = [word for word in words if word in tool_acts() and word not in tables["reading"]]
+    nouns = tables["nouns"] | tables["things"] | tables["channels"]
     if len(verbs) == 1:
-        return not any(word not in tables["nouns"] | tables["things"] | tables["channels"] for word in acting)
+        # After the reading verb a plural is what is read: "list_refunds" refunds nothing.
+        after = words[words.index(verbs[0]) + 1 :]
+        return all(word in nouns or (word in after and word.endswith("s")) for word in acting)
     if words[-1] in tables["facts"] and not acting and not verbs:
         return True
     known = tables["systems"] | tables["things"] | tables["channels"]
-    others = [word for word in words[:-1] if word not in known and (len(word) > _ABBREVIATED or word in act_words())]
-    return not verbs and words[-1] in tables["things"] and words[-1] not in act_words() and not others
+    others = [word for word in words[:-1] if word not in known and (len(word) > _ABBREVIATED or word in tool_acts())]
+    return not verbs and words[-1] in tables["things"] and words[-1] not in tool_acts() and not others

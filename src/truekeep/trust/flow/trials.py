@@ -13,15 +13,27 @@ from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGra
 from truekeep.trust.flow.forms import act_words, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
-from truekeep.trust.flow.omissions import breaks_standing_wish, mentions_what_it_must_not, omits, says_as_dictated
+from truekeep.trust.flow.omissions import (
+    act_stems,
+    breaks_standing_wish,
+    mentions_what_it_must_not,
+    omits,
+    says_as_dictated,
+)
 from truekeep.trust.flow.plans import planned
 from truekeep.trust.flow.proof import of_proved_party, prove
 from truekeep.trust.flow.reading import read, stem
+from truekeep.trust.flow.requests import ClauseSort
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RequestScope, reading_scopes
 from truekeep.trust.flow.tools import Tool
 
 TARGETS = frozenset({ArgumentRole.TARGET, ArgumentRole.WHOLE, ArgumentRole.FLAG})
+_ALIKE = frozenset({"make", "change", "run"})
+"""Acts that verbs and tools name one for the other: one "adds" a reviewer by an update and "fixes" by a commit."""
+_CALLED = "()"
+"""Behind the name of a tool, among the values that a request was used up with."""
+_GRAVE = frozenset({"pay", "remove", "share"})
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
 
 
@@ -51,7 +63,12 @@ class ToolCall:
     @property
     def acts(self) -> frozenset[str]:
         """The acts that the words of the tool's name can mean."""
-        return frozenset(act for word in name_words(self.name) for act in act_words().get(word, ()))
+        return acts_of(self.name)
+
+
+def acts_of(name: str) -> frozenset[str]:
+    """The acts that the words of a tool's name can mean."""
+    return frozenset(act for word in name_words(name) for act in act_words().get(word, ()))
 
 
 @dataclass(slots=True)
@@ -105,7 +122,19 @@ def _parties(call: ToolCall) -> list[str]:
 def repeats(used: frozenset[str], call: ToolCall) -> bool:
     """Whether a call does again what used a request up: the same tool, and nobody whom it did not go to."""
     parties = _parties(call)
-    return call.name in used and bool(parties) and all(text in used for text in parties)
+    return f"{call.name}{_CALLED}" in used and bool(parties) and all(text in used for text in parties)
+
+
+def is_done(evidence: SessionEvidence, call: ToolCall) -> bool:
+    """Whether a redeemed call did the same since the owner spoke last, whatever it was proved by."""
+    return repeats(frozenset().union(*(evidence.spent.get(name, ()) for name in doing(evidence, call))), call)
+
+
+def doing(evidence: SessionEvidence, call: ToolCall) -> dict[str, frozenset[str]]:
+    """What a redeemed call did, under the message that it came after."""
+    return {
+        f"after {len(evidence.requests.messages)}: {call.name}": frozenset({f"{call.name}{_CALLED}", *_parties(call)})
+    }
 
 
 def _is_id(key: str) -> bool:
@@ -135,7 +164,7 @@ def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
 def _used(scope: RequestScope, call: ToolCall) -> dict[str, frozenset[str]]:
     """What a call uses up of a request."""
     keys = (leaf.text.lower() for leaf in call.targets if leaf.role is not ArgumentRole.TARGET and leaf.text.strip())
-    return {scope.request.id: frozenset({*keys, *_parties(call), call.name})}
+    return {scope.request.id: frozenset({*keys, *_parties(call), f"{call.name}{_CALLED}"})}
 
 
 def _fit(scope: RequestScope, call: ToolCall) -> int:
@@ -152,36 +181,49 @@ def _standing_in_clause(scope: RequestScope, targets: Iterable[ArgumentLeaf]) ->
 
 
 def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
-    """The request's verb and the tool's name mean acts that have nothing in common."""
-    asked = scope.clause.acts
-    return bool(call.acts and asked and not call.acts & asked)
+    """The request's verb and the tool's name mean acts that have nothing in common, or another clause has the verb."""
+    asked, verbs = scope.clause.acts, call.words & act_stems()
+    own = {stem(word) for word in scope.clause.words[:2]} & act_stems()
+    others = {stem(word) for clause in scope.own.clauses if clause.acts for word in clause.words[:2]} - own
+    # "Fix 211, close 219": closing is asked for by the clause that says so, and by no other.
+    if verbs & others and (own or not asked) and not (asked and scope.looks_back):
+        return True
+    if words_of("inviting").intersection(scope.clause.words[:3]):
+        # "Put lunch in for noon and invite Silke" is one call.
+        asked = asked.union(*(clause.acts for clause in scope.own.clauses if clause.sort is ClauseSort.REQUEST))
+    return bool(call.acts and asked and not call.acts & (asked | _ALIKE if asked & _ALIKE else asked))
 
 
 def _excluded(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
-    """The owner's message negates something that the call's name or targets speak of, or that content mentions."""
-    named = set(call.words)
-    for leaf in call.leaves:
-        if leaf.role is ArgumentRole.TARGET:
-            named |= naming(read(leaf.text).words, words_of("shared_words"))
-    return bool(scope.forbidden & named) or any(
+    """The owner's message forbids this act ("don't send"), or a thing that the call goes to ("not the draft")."""
+    return is_forbidden(scope.forbidden, call) or any(
         mentions_what_it_must_not(scope, read(leaf.text)) for leaf in call.contents
     )
+
+
+def is_forbidden(denied: Iterable[frozenset[str]], call: ToolCall) -> bool:
+    """Whether a negated clause names a thing of the call; one that names no thing forbids the acts it names."""
+    words = (word for leaf in call.leaves if leaf.role in TARGETS for word in read(leaf.text).words)
+    things = naming(words, words_of("shared_words"))
+    return any((named - act_stems()) & things or (not named - act_stems() and named & call.words) for named in denied)
 
 
 def _not_asked(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
     """Nothing but content ties the call to the request, or the request's verb is in no table and not in the name."""
     asked = scope.clause.acts
-    if not asked:
+    if not asked and (call.acts & _GRAVE or not scope.clause.polite):
         return not call.words & scope.clause_stems
     return not call.words & scope.stems and (set(trial.origins.values()) <= _UNSAID and "say" not in call.acts & asked)
 
 
 def _request_used(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
-    """A redeemed ticket used this request already, and the call goes to nobody whom it names besides."""
+    """A redeemed ticket used this request already for this act, and the call goes to nobody whom it names besides."""
     used = scope.evidence.spent.get(scope.request.id)
     if used is None:
         return False
-    return call.name not in used or repeats(used, call)
+    others = {act for name in used if name.endswith(_CALLED) for act in acts_of(name)}
+    is_other = f"{call.name}{_CALLED}" not in used and (not call.acts or not others or bool(call.acts & others))
+    return is_other or repeats(used, call)
 
 
 def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -263,7 +305,7 @@ def by_plan(
     entry: PlanEntry, call: ToolCall, scopes: tuple[RequestScope, ...], evidence: SessionEvidence
 ) -> EffectTrial:
     """Try a plan entry: its literals, fields of results, and for the rest what the open requests prove."""
-    trial = EffectTrial(uses={entry.id: frozenset({call.name})}, fit=1)
+    trial = EffectTrial(uses={entry.id: frozenset({f"{call.name}{_CALLED}"})}, fit=1)
     last = len(evidence.requests.messages) - 1
     newest = [scope for scope in scopes if scope.request.message == last]
     for leaf in call.targets:
