@@ -43,6 +43,7 @@ from truekeep.records.origin_index import OriginIndex
 from truekeep.records.rows import MemoryRows, Versions
 from truekeep.review.decisions import Review
 from truekeep.review.deletion import Deletion
+from truekeep.review.pins import Pins
 from truekeep.screens.model_judge import with_judge
 from truekeep.screens.panel import Screening
 from truekeep.sessions.channels import Channels
@@ -119,6 +120,7 @@ class WayIn:
     removal: Removal
     burial: Burial
     forgetting: Deletion
+    pins: Pins
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,7 @@ def _way_in(ground: Ground, claims: ClaimParts, way_out: WayOut) -> WayIn:
         removal=removal,
         burial=burial,
         forgetting=Deletion(ledger, channels, reader, way_out.versions, gate, removal, burial),
+        pins=Pins(ledger, channels, reader, way_out.origin_index, clock),
     )
 
 

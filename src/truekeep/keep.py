@@ -207,6 +207,18 @@ class Keep:
         """Bring back what was forgotten, or the older word that a correction ended; only who may delete does."""
         self._upkeep.forgetting.undo(incident, via=via)
 
+    def pin(self, memory_id: str, *, via: str) -> Verdict:
+        """Put a memory first in every prompt from the next snapshot on; only who may confirm does."""
+        return self._way_in.pins.set(memory_id, via=via, pinned=True)
+
+    def unpin(self, memory_id: str, *, via: str) -> Verdict:
+        """Take a memory's pin away again."""
+        return self._way_in.pins.set(memory_id, via=via, pinned=False)
+
+    def proposed_pins(self, most: int = 20) -> list[dict[str, Any]]:
+        """The owner's words that seem to say what must not be missed: allergies, names, how to be addressed."""
+        return self._way_in.pins.proposed(checked_limit(most) or 20)
+
     def consolidate(
         self,
         *,

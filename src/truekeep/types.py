@@ -211,6 +211,10 @@ class Memory:
     """What the text answers, where it says little without that."""
     said: int = 1
     """How often the owner said it; ``as_of`` is when they said it last."""
+    pinned: bool = False
+    """Whether the owner wants it in every prompt."""
+    essential: str = ""
+    """Which of the things that a prompt must not miss the owner seems to say in it; the origin index tells."""
     seq: int = 0
     verified: bool = True
 

@@ -228,6 +228,9 @@ def looked_back(keep: Any, note: Callable[[str, Any], Any]) -> None:
     note("rewound", keep.rewind(1, dry_run=True))
     note("deleted", keep.delete_memory(first, via="user", reason="moved out"))
     note("restored", keep.restore(first, via="user"))
+    note("proposed pins", keep.proposed_pins())
+    note("pinned", keep.pin(first, via="user"))
+    note("unpinned", keep.unpin(first, via="user"))
     note("verified", keep.audit.verify().ok)
     # The service notes what it has done, and messages of several channels come with one call each.
     apart = ("request.done", "working.put")

@@ -85,7 +85,8 @@ def test_a_snapshot_keeps_to_its_budget_and_says_how_many_more_there_are(home: P
         lines = keep.snapshot("s-1").text.splitlines()
         entries = [line for line in lines if line.startswith("- ")]
         assert sum(len(line) + 1 for line in entries) <= 400
-        assert "Shelf 29" in entries[0]
+        assert "Slovak" in entries[0]
+        assert "Shelf 29" in entries[1]
         assert lines[-2] == f"({31 - len(entries)} more can be found with recall)"
         assert keep.snapshot("s-1", refresh=True).text.splitlines() == lines
 
@@ -108,3 +109,27 @@ def test_every_line_says_when_whence_and_whether_it_may_act(informed: Keep, cloc
     lines = informed.snapshot("s-1").text.splitlines()
     assert f"- [as of {clock():%Y-%m-%d} | user | may act] The office is in Nitra." in lines
     assert not any("It closes at five." in line for line in lines)
+
+
+def test_wishes_come_before_what_was_said_again_and_that_before_the_newest(keep: Keep) -> None:
+    keep.remember("Always answer in Slovak.", via="user")
+    for number in range(2):
+        with keep.session(f"s-{number}", mediated=True) as session:
+            session.observe("user", "My cat Mia sleeps on the piano.")
+        keep.extraction.run()
+    pinned = keep.remember("The fuse box is behind the coats.", via="user").memory_id
+    keep.remember("The boiler was repaired.", via="user")
+    assert pinned
+    keep.pin(pinned, via="user")
+    lines = keep.snapshot("s-1").text.splitlines()[2:-1]
+    assert [line.rpartition("] ")[2] for line in lines] == [
+        "The fuse box is behind the coats.",
+        "Always answer in Slovak.",
+        "My cat Mia sleeps on the piano.",
+        "The boiler was repaired.",
+    ]
+
+
+def test_what_differs_only_in_form_is_in_it_once(keep: Keep) -> None:
+    keep.remember_many(["The office is in Nitra.", "the office is in  nitra!"], via="user")
+    assert keep.snapshot("s-1").text.lower().count("nitra") == 1

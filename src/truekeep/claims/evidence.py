@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -115,6 +115,10 @@ class Evidence:
         What was changed since has still to prove itself: otherwise a proven memory could be rewritten at will.
         """
         return self._credits.seen().get((memory.id, memory.version), _NO_CREDIT)
+
+    def all_credits(self) -> Mapping[tuple[str, int], Credits]:
+        """The outcomes of every version of a memory that an outcome speaks for or against."""
+        return self._credits.seen()
 
     def _repeats_hearsay(self, text: str) -> bool:
         found = (self._ledger.get("marks", self._ledger.digest("mark", mark)) for mark in _marks(text))

@@ -15,6 +15,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "recall": ("memories:recall", "Find the memories that answer a question."),
     "list": ("memories:list_memories", "List all memories."),
     "forget": ("memories:forget", "Forget what you said, or delete a memory."),
+    "pin": ("memories:pin", "Put a memory first in every prompt."),
     "snapshot": ("memories:snapshot", "Print the frozen text a session's prompt gets."),
     "import": ("load:import_memories", "Import many memories from a file."),
     "export": ("load:export", "Write all memories as signed JSON lines."),

@@ -138,6 +138,23 @@ def forget(what: str, reason: str, undo: bool, yes: bool, keep_name: str, home: 
         sys.exit(REFUSED)
 
 
+@click.command()
+@click.argument("memory_id", required=False)
+@click.option("--undo", is_flag=True, help="Take the pin away.")
+@with_keep
+def pin(memory_id: str | None, undo: bool, keep_name: str, home: str | None, output: str) -> None:
+    """Put the memory MEMORY_ID first in every prompt; without an id, list what is worth it."""
+    with open_keep(keep_name, home) as keep:
+        if memory_id is not None:
+            _answer((keep.unpin if undo else keep.pin)(memory_id, via="user"), output)
+            return
+        proposed = keep.proposed_pins()
+    if output == "json":
+        print_json(proposed)
+    else:
+        print_memories(proposed)
+
+
 def _confirm(content: str, yes: bool) -> None:
     if not yes and sys.stdin.isatty():
         click.confirm(f"Forget: {one_line(content)}?", abort=True, err=True)

@@ -199,6 +199,19 @@ class Writing(CallAsking):
         reply = yield from self.line.ask(caller, "POST", "memories", memory_id, "restore", body=body, key=new_key())
         return rebuild.verdict(reply.members)
 
+    def pin(self, memory_id: str, *, via: str | None = None) -> Steps[Verdict]:
+        """Put a memory first in every prompt from the next snapshot on; only who may confirm does."""
+        return (yield from self._pin("PUT", memory_id, via))
+
+    def unpin(self, memory_id: str, *, via: str | None = None) -> Steps[Verdict]:
+        """Take a memory's pin away again."""
+        return (yield from self._pin("DELETE", memory_id, via))
+
+    def _pin(self, method: str, memory_id: str, via: str | None) -> Steps[Verdict]:
+        caller = yield from self.line.writer(via or self.over)
+        reply = yield from self.line.ask(caller, method, "memories", memory_id, "pin", key=new_key())
+        return rebuild.verdict(reply.members)
+
     def observe(
         self,
         session: str,
@@ -310,6 +323,13 @@ class Reading(CallAsking):
         """The versions of one memory, oldest first, the present one last; what was deleted has only earlier ones."""
         caller = yield from self._administrator()
         reply = yield from self.line.ask(caller, "GET", "memories", memory_id, "history")
+        return list(Members(reply.members).each("memories", rebuild.shown))
+
+    def proposed_pins(self, most: int = 20) -> Steps[list[dict[str, Any]]]:
+        """The owner's words that seem to say what must not be missed: allergies, names, how to be addressed."""
+        caller = yield from self._reader()
+        query = {"most": checked_limit(most)}
+        reply = yield from self.line.ask(caller, "GET", "memories", "pins", "proposed", query=query)
         return list(Members(reply.members).each("memories", rebuild.shown))
 
     def snapshot(self, session: str, *, refresh: bool = False) -> Steps[Snapshot]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from truekeep.stores.base import EventRow
     from truekeep.stores.ledger import Ledger, Sealed
 
-RESEALED, RESTORED = ("memories.reindexed", ROTATED, ERASURE), "memory.restored"
+RESEALED, RESTORED = ("memories.reindexed", "memory.pinned", "memory.unpinned", ROTATED, ERASURE), "memory.restored"
 
 
 @dataclass(frozen=True, slots=True)

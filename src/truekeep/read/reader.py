@@ -99,6 +99,7 @@ class Shown:
             "gist": self.plain_gist,
             "question": self.question,
             "said": memory.said,
+            "pinned": memory.pinned,
             "blocked": self.blocked,
             "block_reason": list(self.block_reason),
             "standing": memory.standing.label,
@@ -225,10 +226,17 @@ class RecordReader:
         fades_at = self._evidence.fades_at(memory)
         return is_expired(memory, now) or _is_past(fades_at, now) or self._may_act_now.is_contested(memory)
 
-    def is_doubted(self, memory: Memory) -> bool:
-        """Whether actions that relied on it turned out badly more often than well."""
+    def outcomes(self, memory: Memory) -> int:
+        """How many more actions that relied on it turned out well than badly."""
         credits = self._evidence.credits(memory)
-        return credits.bad > credits.good
+        return credits.good - credits.bad
+
+    def served(self) -> dict[str, int]:
+        """By its id, how many more actions that relied on a memory turned out well than badly, where any did."""
+        counted = self._evidence.all_credits().items()
+        return {
+            memory_id: credits.good - credits.bad for (memory_id, _), credits in counted if credits.good > credits.bad
+        }
 
     def block_reason(self, memory: Memory, panel: Panel | None = None) -> tuple[str, ...]:
         """The rule ids that block a memory now; what today's screens already passed at writing is not run again."""

@@ -232,7 +232,7 @@ class Recaller:
         if query.half_life_days > 0:
             age = max(0.0, (query.moment - memory.as_of).total_seconds() / 86_400)
             score *= 0.5 ** (age / query.half_life_days)
-        return score * _DOUBTED if self._reader.is_doubted(memory) else score
+        return score * _DOUBTED if self._reader.outcomes(memory) < 0 else score
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from truekeep.errors import StoreTampered
 from truekeep.read.reader import RecordReader, Shown
+from truekeep.records.repeats import Words, said_as
 from truekeep.stores.records import memory_from, snapshot_body, snapshot_from
+from truekeep.text.essentials import STANDING_WISHES
 from truekeep.trust import fence
 from truekeep.types import Memory, Snapshot, Standing
 
@@ -90,20 +92,22 @@ class Snapshots:
         altered records their placeholders are.
         """
         now, panel = self._clock(), self._panel.current()
-        room, chosen, texts, looked_at = self._settings.snapshot_chars, list[Shown](), set[str](), 0
-        ranked = sorted(filter(_is_in_question, self._origins.memories().values()), key=_usefulness)
+        room, chosen, said, looked_at = self._settings.snapshot_chars, list[Shown](), set[Words](), 0
+        served = self._reader.served()
+        in_question = filter(_is_in_question, self._origins.memories().values())
+        ranked = sorted(in_question, key=lambda memory: _usefulness(memory, served.get(memory.id, 0)))
         for start in range(0, len(ranked), _PAGE):
             rows = self._ledger.at("memories", [memory.seq for memory in ranked[start : start + _PAGE]])
             for memory in ranked[start : start + _PAGE]:
                 looked_at += 1
                 sealed = rows.get(memory.seq)
                 shown = self._reader.shown(memory_from(sealed), now, panel, whom) if sealed is not None else None
-                if shown is None or not _is_shown(shown, now) or shown.text.casefold() in texts:
+                if shown is None or not _is_shown(shown, now) or said_as(shown.memory) in said:
                     continue
                 room -= len(_line(shown)) + 1
                 if room < 0:
                     return [*self._altered(now), *chosen], len(ranked) - looked_at + 1
-                texts.add(shown.text.casefold())
+                said.add(said_as(shown.memory))
                 chosen.append(shown)
         return [*self._altered(now), *chosen], 0
 
@@ -129,9 +133,12 @@ def _is_in_question(memory: Memory) -> bool:
     return memory.standing is not Standing.HEARSAY or memory.approval is not None
 
 
-def _usefulness(memory: Memory) -> tuple[int, int]:
-    """What was said again most first, then the newest."""
-    return -memory.said, -memory.seq
+def _usefulness(memory: Memory, served: int) -> tuple[bool, bool, int, int]:
+    """Pinned first, then standing wishes, then what was said again and served well most, then the newest.
+
+    How often a memory was recalled does not count: who asks for what is anybody's to steer.
+    """
+    return not memory.pinned, memory.essential not in STANDING_WISHES, -memory.said - served, -memory.seq
 
 
 def _is_shown(shown: Shown, now: datetime) -> bool:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from truekeep.stores.records import memory_from
+from truekeep.stores.records import memory_without_text
 from truekeep.stores.table_view import Derived, TableView
 
 if TYPE_CHECKING:
-    from truekeep.stores.ledger import Ledger, Sealed
+    from truekeep.stores.ledger import Ledger
     from truekeep.types import Memory
 
 SOURCES = ("principal", "channel", "session", "prompt")
@@ -25,7 +24,7 @@ class OriginIndex:
     """The memories of one keep, without their texts."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.view = TableView(ledger, "memories", _without_text)
+        self.view = TableView(ledger, "memories", memory_without_text)
         self._ranked = Derived(_ranked, self.view)
 
     def memories(self) -> Mapping[int, Memory]:
@@ -46,8 +45,3 @@ def _ranked(memories: Iterable[Memory]) -> dict[str, list[tuple[str, int]]]:
             if value is not None:
                 counts[name][value] += 1
     return {name: sorted(found.items(), key=lambda one: (-one[1], one[0])) for name, found in counts.items()}
-
-
-def _without_text(sealed: Sealed) -> Memory:
-    memory = memory_from(sealed)
-    return replace(memory, text="", topics=(), entities=(), metadata={}, origin=replace(memory.origin, quote=None))

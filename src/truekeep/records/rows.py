@@ -19,7 +19,7 @@ from truekeep.records.catalog import Catalog, described
 from truekeep.search import Index
 from truekeep.stores.records import memory_body, memory_from
 from truekeep.stores.table_view import TableChanges
-from truekeep.types import Memory, utc_moment, utc_text
+from truekeep.types import Memory, Standing, utc_moment, utc_text
 
 if TYPE_CHECKING:
     from truekeep.claims.lineage import Lineage
@@ -70,7 +70,9 @@ class MemoryRows:
                 "The memory was changed by somebody else meanwhile.", code="memory_changed", hint="Read it again."
             )
         version = self._next_version(target)
-        newer = replace(memory, id=target.id, version=version, seq=target.seq, order=entry.number)
+        # The owner's pin stays while people have a say in the words; a source that changes its own loses it.
+        pinned = target.pinned and (memory.standing is Standing.OWNER or memory.approval is not None)
+        newer = replace(memory, id=target.id, version=version, seq=target.seq, order=entry.number, pinned=pinned)
         self._contradictions.withdraw(entry, target)
         self._lineage.withdraw(entry, target)
         card = self._catalog.card(newer, vector)

@@ -460,3 +460,22 @@ def test_standing_permissions_are_made_and_taken_back_by_who_may(enter: Enter) -
     assert person.send("calls/grant", tool="x", argument="a", pattern="b", until="soon").status_code == 400
     assert person.send("calls/take-back", grant=grant[1]).status_code == 303
     assert "There are none" in words_of(person.see("calls"))
+
+
+def test_a_memory_is_pinned_and_unpinned_with_one_button_and_pins_are_proposed(enter: Enter, story: Served) -> None:
+    said = story.client("owner", KEEP).post("/v1/memories", json={"memories": [{"text": "I am allergic to walnuts."}]})
+    memory = said.json()["memories"][0]["id"]
+    person = enter()
+
+    def proposed() -> str:
+        return person.see("memories").text.partition('id="pins"')[2].partition("</section>")[0]
+
+    assert memory in proposed()
+    assert person.send(f"memories/{memory}/pin").status_code == 303
+    assert memory not in proposed()
+    assert "Unpin" in words_of(person.see(f"memories/{memory}"))
+    reviewer = enter(frozenset({"review", "read"}), "tom")
+    assert "/unpin" not in reviewer.see(f"memories/{memory}").text
+    assert reviewer.send(f"memories/{memory}/unpin").status_code == 403
+    assert person.send(f"memories/{memory}/unpin").status_code == 303
+    assert memory in proposed()

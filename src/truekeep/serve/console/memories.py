@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 ENTRY = DeskEntry("memories", "memories")
+_OWNER = "user"
 STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
 _ACTS = {"yes": True, "no": False}
-_MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD = 40, 40, 6, 60
+_MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD, _MOST_PROPOSED = 40, 40, 6, 60, 3
 
 Words = Annotated[str, Query(max_length=500)]
 Name = Annotated[str, Query(max_length=500)]
@@ -65,6 +66,7 @@ def memories(
             listing = keep.browse(sought, before=before, limit=_ON_A_PAGE)
             found = {"listed": listing.entries, "before": listing.before, "left": listing.left, "withheld": {}}
         sources = keep.sources(most=50)
+        proposed = keep.proposed_pins(_MOST_PROPOSED) if not any(asked.values()) and before is None else []
     return desk.page(
         "memories.html",
         here="memories",
@@ -74,6 +76,7 @@ def memories(
         channels=[name for name, _ in sources["channel"]],
         older=desk.path("memories", **asked, before=found["before"]) if found["before"] is not None else "",
         at=utc_moment,
+        proposed=proposed,
         **found,
     )
 
@@ -95,6 +98,22 @@ def memory(desk: Seated, memory_id: str) -> Response:
         chain=_chain(desk, told),
         at=utc_moment,
     )
+
+
+@router.post("/k/{keep}/memories/{memory_id}/pin")
+def pin(desk: Seated, memory_id: str) -> Response:
+    """Put a memory first in every prompt."""
+    with desk.open() as keep:
+        keep.pin(memory_id, via=_OWNER)
+    return desk.back_to(desk.path("memories", memory_id))
+
+
+@router.post("/k/{keep}/memories/{memory_id}/unpin")
+def unpin(desk: Seated, memory_id: str) -> Response:
+    """Take its pin away."""
+    with desk.open() as keep:
+        keep.unpin(memory_id, via=_OWNER)
+    return desk.back_to(desk.path("memories", memory_id))
 
 
 def _untraced(keep: Keep, memory_id: str) -> dict[str, Any]:
@@ -124,6 +143,7 @@ def _entry(hit: Recalled) -> dict[str, Any]:
         "blocked": hit.blocked,
         "standing": kept.standing.label,
         "may_act": hit.may_act,
+        "pinned": kept.pinned,
         "why": hit.why,
         "over": hit.retired_by is not None,
         "created_at": utc_text(kept.created_at),

@@ -183,6 +183,34 @@ def restore(memory_id: str, body: VersionBody, call: Caller) -> Response:
     return call.once(do, _again)
 
 
+@router.get("/pins/proposed", response_model=Page)
+def proposed_pins(call: Caller, most: Annotated[int, Query(ge=1, le=PAGE_CAP)] = 20) -> Response:
+    """The owner's words that seem to say what a prompt must not miss, and are not pinned yet."""
+    with call.lease() as lease:
+        return JSONResponse({"memories": lease.keep.proposed_pins(most)})
+
+
+@router.put("/{memory_id}/pin", response_model=VerdictOut)
+def pin(memory_id: str, call: Caller) -> Response:
+    """Put a memory first in every prompt, from the next snapshot on. Only who may confirm does."""
+    return _pinned(memory_id, call, is_pinned=True)
+
+
+@router.delete("/{memory_id}/pin", response_model=VerdictOut)
+def unpin(memory_id: str, call: Caller) -> Response:
+    """Take a memory's pin away again."""
+    return _pinned(memory_id, call, is_pinned=False)
+
+
+def _pinned(memory_id: str, call: ServiceCall, *, is_pinned: bool) -> Response:
+    def do() -> Response:
+        with call.lease(noted=True) as lease:
+            change = lease.keep.pin if is_pinned else lease.keep.unpin
+            return _answer(change(own_id(lease, call, memory_id), via=call.identity.channel))
+
+    return call.once(do, _again)
+
+
 @router.get("/{memory_id}/history", response_model=Page)
 def history(memory_id: str, call: Caller) -> Response:
     """The versions of one memory, oldest first, also of one that was deleted: for an administrator."""

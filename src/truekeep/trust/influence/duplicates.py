@@ -75,6 +75,7 @@ def standing_in(group: Sequence[Memory], memory_id: str) -> Memory:
         topics=topics,
         entities=entities,
         screened=best.screened if is_known else "",
+        pinned=any(memory.pinned for memory in group),
         version=1,
         seq=0,
     )
