@@ -61,6 +61,8 @@ class ServiceCall:
     keep_name: str | None
     permit: Permit
     """What is asked for takes; the identity has it, and the channel is asked when the keep is opened."""
+    session: str | None = None
+    """The session that the address names: whatever is asked of it, it must not be another member's."""
     attempt: Attempt | None = None
     """What the client calls this request, should it have to send it again."""
 
@@ -118,12 +120,13 @@ class ServiceCall:
     def lease(self, *, session: str | None = None, noted: bool = False) -> Iterator[Lease]:
         """The keep this call is about, for what the token and its channel both allow.
 
+        ``session`` is one that the body names, where the address names none.
         ``noted`` has the one transaction in the block carry the client's key, so that it is never done twice.
         """
         pool, permit = self.service.pool, self.permit
         try:
             with (
-                pool.handle(self.identity, self.keep_name, session=session, permit=permit) as lease,
+                pool.handle(self.identity, self.keep_name, session=self.session or session, permit=permit) as lease,
                 self.noting(lease) if noted else nullcontext(),
             ):
                 yield lease
@@ -165,7 +168,7 @@ def identified(request: Request, permit: Permit) -> ServiceCall:
     if keep is not None:
         identity.keep(keep)  # another keep does not exist, whatever is asked of it
     permit.require(identity.capabilities)
-    return ServiceCall(service, identity, keep, permit)
+    return ServiceCall(service, identity, keep, permit, request.path_params.get("session_id"))
 
 
 async def admitted(request: Request, permit: Permit) -> None:

@@ -109,6 +109,8 @@ class Sessions:
         """
         if not (mediated or member or parent or tools) and learn:
             return
+        if parent is not None and member is not None:
+            self.require_member(parent, member)
         with self._ledger.writing() if self._is_undeclared(name) else nullcontext() as entry:
             if entry is not None and self._is_undeclared(name):
                 self._declare(entry, name, mediated=mediated, member=member, parent=parent, learn=learn)

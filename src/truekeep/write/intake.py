@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from truekeep.errors import InvalidRequest
 from truekeep.sessions.passages import around, passage_of, passages
 from truekeep.trust.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
-from truekeep.trust.origin import AGENT, own_principal, relays, require, session_name, standing_of
+from truekeep.trust.origin import AGENT, own_member, own_principal, relays, require, session_name, standing_of
 from truekeep.trust.principal import principal_of
 from truekeep.types import Candidate, Channel, Gist, Memory, Origin, Standing
 
@@ -175,6 +175,8 @@ class Intake:
         named = principal_of(channel.name, given) if given is not None else None
         relayed = named is not None and relays(channel, named)
         session, quote = fields.get("session"), fields.get("quote")
+        if session is not None and (member := own_member(channel)) is not None:
+            self._sessions.require_member(session_name(session), member)
         origin = Origin(
             channel=channel.name,
             principal=named or own_principal(channel),

@@ -13,6 +13,7 @@ from truekeep.read.reader import sanitised_json
 from truekeep.serve.rest.models import Ack, Body, MaybeName, Moment, Name
 from truekeep.serve.rest.routes import resource
 from truekeep.serve.service import Caller
+from truekeep.trust.origin import own_member
 from truekeep.types import utc_text
 
 router = resource("/v1", "actions")
@@ -224,9 +225,9 @@ def redeem(ticket: str, body: Redeemed, call: Caller) -> Response:
     """Use a ticket up for just this call."""
 
     def do() -> Response:
-        with call.lease(noted=True) as lease:
+        with call.lease(session=body.session, noted=True) as lease:
             channel = lease.keep.channels.get(call.identity.channel)
-            if body.session is None and not channel.may("observe"):
+            if body.session is None and (own_member(channel) is not None or not channel.may("observe")):
                 raise InvalidRequest("Name the session that makes the call.", code="no_session")
             lease.keep.actions.redeem(ticket, body.name, body.arguments, session=body.session)
         return JSONResponse({"status": "ok"})

@@ -125,7 +125,7 @@ def change(session_id: str, body: ChangeBody, call: Caller) -> Response:
     def do() -> Response:
         given = body.model_dump(exclude={"ttl_seconds"})
         ttl = timedelta(seconds=body.ttl_seconds) if body.ttl_seconds is not None else None
-        with call.lease(session=session_id) as lease:
+        with call.lease() as lease:
             if body.data is not None:  # what other clients go by is not theirs to change
                 known = lease.keep.working.get(session_id)
                 noted = {OWN: known.data[OWN]} if known is not None and OWN in known.data else {}
@@ -142,7 +142,7 @@ def append(session_id: str, body: Messages, call: Caller) -> Response:
 
     def do() -> Response:
         now, channel = datetime.now(UTC), call.identity.channel
-        with call.lease(session=session_id) as lease:
+        with call.lease() as lease:
             ids = [one.id or call.new_id("message", at) for at, one in enumerate(body.messages)]
             messages = [_message(one, own, channel, now) for own, one in zip(ids, body.messages, strict=True)]
             after = lease.keep.working.append(session_id, *messages)
@@ -171,7 +171,7 @@ def let_go(session_id: str, call: Caller) -> Response:
     """Let a session go, with everything that was said and read in it. Only who may delete does."""
 
     def do() -> Response:
-        with call.lease(session=session_id) as lease:
+        with call.lease() as lease:
             gone = lease.keep.working.delete(session_id)
         return JSONResponse({"status": "ok" if gone else "nothing there"})
 

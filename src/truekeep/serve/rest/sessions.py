@@ -244,7 +244,7 @@ def observe(session_id: str, body: Observed, call: Caller) -> Response:
 
     def do() -> Response:
         given: dict[str, Any] = body.model_dump(exclude={"text", "attached"}, exclude_none=True)
-        with call.lease(session=session_id, noted=True) as lease:
+        with call.lease(noted=True) as lease:
             if body.attached:
                 require(lease.keep.channels.get(call.identity.channel), "observe")
                 lease.keep.observe(session_id, call.identity.channel, body.text, attached=body.attached, **given)
@@ -262,7 +262,7 @@ def extract(session_id: str, body: ExtractBody, call: Caller) -> Response:
         call.identity.require("custom-prompts")
 
     def do() -> Response:
-        with call.lease(session=session_id) as lease:
+        with call.lease() as lease:
             options = body.model_dump(exclude={"strategy"}, exclude_none=True)
             done: Distilled = lease.handle.extract(body.strategy, **options)
             may_read = call.may(lease, "read")
@@ -296,7 +296,7 @@ def _taken(one: Taken, *, may_read: bool) -> dict[str, Any]:
 @router.post("/sessions/{session_id}/end", response_model=Ack)
 def end(session_id: str, call: Caller) -> Response:
     """The conversation is over: what waits for it to be quiet need not wait any longer."""
-    with call.lease(session=session_id) as lease:
+    with call.lease() as lease:
         lease.keep.extraction.ended(session_id)
     return JSONResponse({"status": "ok"})
 

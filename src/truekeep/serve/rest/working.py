@@ -91,7 +91,7 @@ def delete(session_id: str, call: Caller, namespace: _Named = None, user_id: _Na
 
 
 def _put(session_id: str, body: WorkingIn, call: ServiceCall, budget: int | None) -> Response:
-    with call.lease(session=session_id) as lease:
+    with call.lease() as lease:
         verdicts = take_in(lease, call, session_id, body, budget)
         if refused := rejected(verdicts):
             return problem_of_verdict(refused)
@@ -103,7 +103,7 @@ def _put(session_id: str, body: WorkingIn, call: ServiceCall, budget: int | None
 
 
 def _delete(session_id: str, call: ServiceCall) -> Response:
-    with call.lease(session=session_id) as lease:
+    with call.lease() as lease:
         if not lease.keep.working.delete(session_id):
             raise UnknownId("No such session in this keep.", code="unknown_session")
     return JSONResponse({"status": "ok"})
