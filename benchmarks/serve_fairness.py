@@ -106,7 +106,7 @@ def _attacked(port: int, victim: str, secret: str, name: str) -> list[Figure]:
 async def _recalls(port: int, secret: str) -> list[float]:
     line = Line(port, secret)
     await line.open()
-    took, until = [], time.perf_counter() + _SPELL
+    took, until = list[float](), time.perf_counter() + _SPELL
     while len(took) < 2 or time.perf_counter() < until:
         started = time.perf_counter()
         code, _ = await line.post(SEARCH, query_of(len(took)))
