@@ -23,7 +23,7 @@ from benchmarks.rules_fetch import Unreachable, atr_node, atr_rules, pyatr_pytho
 from truekeep.rules import Engine, Event, Loaded, builtin, evaluation, load
 from truekeep.rules.casework import run_cases
 from truekeep.rules.pattern.alphabet import to_bytes
-from truekeep.text.reading import read_views
+from truekeep.text.analysis import read_views
 
 HERE = Path(__file__).parent
 T = TypeVar("T")

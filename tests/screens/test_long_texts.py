@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truekeep.rules.passages import passages
 from truekeep.rules.pattern import FARTHEST, Pattern
 from truekeep.rules.pattern.measure import reach
 from truekeep.rules.pattern.parser import parse_pattern
+from truekeep.rules.readings import passages
 from truekeep.scan import scan_content
 from truekeep.screens.grammar import unheard
 from truekeep.screens.standard import panel
-from truekeep.text.analysis import analysed, release
-from truekeep.text.reading import read_views
+from truekeep.text.analysis import analysed, read_views, release
 from truekeep.text.view import LONG, View, excerpt, rewrite
 from truekeep.types import Standing
 
@@ -66,10 +65,10 @@ def test_decoys_of_every_kind_do_not_use_up_the_readings(way: str) -> None:
 def test_more_readings_than_are_made_are_a_finding() -> None:
     text = "\u200b".join("x" * 30)
     assert read_views(text).complete
-    from truekeep.text import reading
+    from truekeep.text import analysis
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "_MOST_VIEWS", 1)
+        patch.setattr(analysis, "_MOST_VIEWS", 1)
         release()
         rules = panel().screens[0]
         assert not analysed(text).views.complete

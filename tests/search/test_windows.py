@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from truekeep import embed
 from truekeep.search import Index, describe, windows
-from truekeep.search.windows import MOST_WINDOWS
+from truekeep.search.card import MOST_WINDOWS
 
 RAMBLE = (
     "morning! so the plumber came, the sink is fine now. also the cat is called Biscuit and hates the rain, "

@@ -22,7 +22,7 @@ from truekeep.incident.meant import Meant, Utterance
 from truekeep.incident.records import CORRECT, FORGET, Forgotten, ForgottenMatch, Incident
 from truekeep.records.rows import CHANGED, FORGOTTEN
 from truekeep.stores.records import item_from, memory_from, new_id
-from truekeep.text.sentences import said_sentences
+from truekeep.text.words import said_sentences
 from truekeep.trust.origin import own_principal, require, standing_of
 from truekeep.trust.policy import Ruling
 from truekeep.trust.wishes import OwnerWish, WishKind, asked_to_forget, read_wishes

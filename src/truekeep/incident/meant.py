@@ -13,8 +13,7 @@ from truekeep.sessions.passages import passages
 from truekeep.stores.records import item_from, memory_from
 from truekeep.stores.table_view import TableView
 from truekeep.text.language import language
-from truekeep.text.sentences import said_sentences
-from truekeep.text.words import words
+from truekeep.text.words import said_sentences, words
 from truekeep.trust.flow.roles import words_of
 from truekeep.trust.wishes import WishKind
 from truekeep.types import Standing

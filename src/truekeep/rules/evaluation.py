@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from truekeep.rules.context import code_mask, is_in_path, speaks
 from truekeep.rules.events import Event
 from truekeep.rules.model import Condition, Rule
-from truekeep.rules.passages import RulePassage, passages, places
 from truekeep.rules.pattern import Undecided, compile_spec
 from truekeep.rules.plan import Use, skill_quorum
+from truekeep.rules.readings import RulePassage, passages, places, respelled
 from truekeep.rules.result import Match, Scan, excerpt
-from truekeep.rules.spelling import respelled
 from truekeep.rules.trace import violations
 from truekeep.text.analysis import analysed
 from truekeep.text.view import View
 
 if TYPE_CHECKING:
     from truekeep.rules.engine import Engine  # an engine starts evaluations of its own rules
-    from truekeep.text.reading import Readings
+    from truekeep.text.analysis import Readings
 
 Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.003

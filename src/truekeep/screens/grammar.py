@@ -11,8 +11,7 @@ from itertools import pairwise
 from truekeep.screens.clause import Told
 from truekeep.screens.lexicon import PARTS, PhraseHit
 from truekeep.text.language import language_table
-from truekeep.text.sentences import STATEMENT_END
-from truekeep.text.words import WordRow
+from truekeep.text.words import STATEMENT_END, WordRow
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
 VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
-from truekeep.text.analysis import Analysis, analysed
-from truekeep.text.reading import Readings
+from truekeep.text.analysis import Analysis, Readings, analysed
 from truekeep.types import Finding, Severity, Standing, Threat
 
 _T = TypeVar("_T")

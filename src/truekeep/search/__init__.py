@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from truekeep.search.card import Card, describe, is_outdated, passage, renewed, spoken_by, values_in
+from truekeep.search.card import Card, describe, is_outdated, passage, renewed, spoken_by, values_in, windows
 from truekeep.search.index import Index
 from truekeep.search.loading import Entry, without_vector
 from truekeep.search.matrix import pack
 from truekeep.search.places import NOWHERE, changed, holds
 from truekeep.search.query import Query
 from truekeep.search.ranking import Hit
-from truekeep.search.windows import windows
 
 __all__ = [
     "NOWHERE",

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.search.card import HEADER, LAST_DAY, MAX_SPEAKER_TERMS, VERSION
+from truekeep.search.card import HEADER, LAST_DAY, MAX_SPEAKER_TERMS, MOST_WINDOWS, VERSION
 from truekeep.search.places import spread
-from truekeep.search.windows import MOST_WINDOWS
 
 _TERMS, _VALUES, _NAME, _VECTOR = 6, 7, 8, 9
 

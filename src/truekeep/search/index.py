@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truekeep.errors import InvalidRequest
-from truekeep.search.card import Card
+from truekeep.search.card import MOST_WINDOWS, Card
 from truekeep.search.fusion import SIGNALS, Signals, learned, measurements
 from truekeep.search.loading import Entry, read
 from truekeep.search.matrix import Matrix, finite, pack
@@ -25,7 +25,6 @@ from truekeep.search.query import Query, understand
 from truekeep.search.ranking import Hit, Ranking
 from truekeep.search.rows import MAX_SEQ, Rows
 from truekeep.search.signals import Floats, Measured, SignalView, measure
-from truekeep.search.windows import MOST_WINDOWS
 
 _CLEAR_SHARE = 4
 _CLEAR_AT_LEAST = 1_000

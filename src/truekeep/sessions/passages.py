@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from truekeep.text.sentences import Span, said_sentences
+from truekeep.text.words import Span, said_sentences
 from truekeep.types import Candidate, Origin, Standing
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import Any, Protocol
 from truekeep.errors import StoreTampered
 from truekeep.stores.anchor import AnchorHead
 from truekeep.stores.base import CARDED, Backend, EventRow, Row
-from truekeep.stores.chain import RESTATED, Expected, Tip, Touched, known_good
+from truekeep.stores.chain import RESTATED, Expected, RowIndex, Tip, Touched, known_good
 from truekeep.stores.inspection import Inspection, RowPlace
-from truekeep.stores.row_index import RowIndex
 
 _NOTED = ("principal", "reason", "why")
 """Members of events that may name or quote people."""

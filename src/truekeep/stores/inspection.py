@@ -18,6 +18,7 @@ from truekeep.stores.base import RESTRICTING, TABLES, Backend, EventRow, Row
 from truekeep.stores.chain import (
     ACCEPT,
     Expected,
+    RowIndex,
     Tip,
     Touched,
     apply,
@@ -26,7 +27,6 @@ from truekeep.stores.chain import (
     known_good,
     nothing_expected,
 )
-from truekeep.stores.row_index import RowIndex
 from truekeep.stores.seal import MODULUS
 
 if TYPE_CHECKING:
@@ -244,11 +244,11 @@ class Verified:
     def catch_up(self) -> None:
         """Verify what other processes added; a change that no event explains costs a full check."""
         changes, last, known = self._backend.changes(), self._backend.last_event(), self.tip.head
-        newest = _head(last)
-        if changes == self._changes and newest == known:
+        is_same = known.seq == 0 if last is None else (last.seq, last.hash) == (known.seq, known.hash)
+        if changes == self._changes and is_same:
             return
         self.is_intact = False
-        check_anchor(known, self._backend.event(known.seq), newest)
+        check_anchor(known, self._backend.event(known.seq), _head(last))
         changed: list[Touched] = []
         self.advance(changed, follow(self.tip, self._backend.events(after=known.seq), changed))
         if known == self.tip.head or not self._adds_up() or time.monotonic() > self.due:

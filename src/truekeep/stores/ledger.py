@@ -287,8 +287,7 @@ class Ledger:
     def tags_among(self, tables: Sequence[str], tags: Sequence[str]) -> set[str]:
         """Those of the tags under which this keep has rows in one of the tables."""
         with self.reading():
-            places = self._verified.index.places
-            return {tag for tag in tags if any(places(table, tag) for table in tables)}
+            return self._verified.index.tags_among(tables, tags)
 
     def _ours(self, table: str, seqs: Sequence[int]) -> list[Sealed]:
         """The rows that this keep has at those places. One that is gone was taken away, and stops every read."""

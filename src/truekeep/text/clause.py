@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from truekeep.text.language import Language
-from truekeep.text.lexemes import lexeme, lexemes, stem
+from truekeep.text.language import Language, lexeme, lexemes, stem
 from truekeep.text.salient import ValueScan
 from truekeep.text.tokens import Kind, Salient, ValueToken
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from truekeep.text.tokens import Cursor, Kind, ValueToken, compact, shift
+from truekeep.text.tokens import Kind, ValueToken, compact, shift
+
+if TYPE_CHECKING:
+    from truekeep.text.quantities import Cursor
 
 _ISO = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?:[T ](.*))?")
 _DMY = re.compile(r"(\d{1,2})([./-]) ?(\d{1,2})[./-] ?(\d{2,4})")

@@ -11,17 +11,54 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
-from truekeep.text.language import Language, language
-from truekeep.text.tokens import Cursor, Kind, compact, shift
+from truekeep.text.language import Language, Units, language
+from truekeep.text.tokens import Kind, Salient, ValueToken, compact, shift
 
-if TYPE_CHECKING:
-    pass
-
+_NUMBER = re.compile(r"(-?[\d., ']*\d)(\D*)")
 _MOST_DIGITS = 40  # longer than any account or amount
 # French counts four twenties; the hyphen inside them is not one between two numbers.
 _JOINED = re.compile(r"quatre-vingts?")
+
+
+class Cursor:
+    """Tokens, their folded spelling, the language, and what was found."""
+
+    def __init__(self, text: str, found: list[ValueToken], lower: list[str], tables: Language, units: Units) -> None:
+        self.text, self.tokens, self.lower, self.language, self.units = text, found, lower, tables, units
+        self.values: list[Salient] = []
+
+    def add(self, kind: Kind, value: str, start: int, end: int, **more: Any) -> None:
+        """Keep a value."""
+        self.values.append(Salient(kind, value, (start, end), **more))
+
+    def text_at(self, place: int) -> str:
+        """The token's text, or nothing beyond the ends."""
+        return self.tokens[place].text if 0 <= place < len(self.tokens) else ""
+
+    def low_at(self, place: int) -> str:
+        """The token in folded case, or nothing beyond the ends."""
+        return self.lower[place] if 0 <= place < len(self.lower) else ""
+
+    def span_at(self, place: int) -> str:
+        """The span of time named there: a number of days, or the letter of a month or a year."""
+        low = self.low_at(place)
+        days = self.language.spans.get(low)
+        return f"{days}d" if days else self.language.long_spans.get(low, "")
+
+    def unit_at(self, place: int) -> str:
+        """The content word at that place, which is what a number before it counts."""
+        if place >= len(self.tokens) or self.tokens[place].kind != "word":
+            return ""
+        low = self.lower[place]
+        return "" if low in self.language.roles else low
+
+
+def split_number(text: str) -> tuple[str, str] | None:
+    """The digits of a number and what sticks to them."""
+    match = _NUMBER.fullmatch(text)
+    return (match[1], match[2]) if match else None
 
 
 def canonical(value: Decimal) -> str:

@@ -6,15 +6,13 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, cached_property
 
 from truekeep.text.dates import day_then_month, figures_date, month, month_then_day, relative, time_of_day
 from truekeep.text.fold import plain
-from truekeep.text.language import Language, language, language_of, units
-from truekeep.text.lexemes import lexemes
-from truekeep.text.quantities import canonical, names_an_identifier, number, number_words
+from truekeep.text.language import Language, language, language_of, lexemes, units
+from truekeep.text.quantities import Cursor, canonical, names_an_identifier, number, number_words, split_number
 from truekeep.text.tokens import (
-    Cursor,
     Kind,
     Salient,
     ValueToken,
@@ -22,7 +20,6 @@ from truekeep.text.tokens import (
     email,
     path,
     phone,
-    split_number,
     tokens,
     trimmed,
     url,
@@ -37,22 +34,17 @@ _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 class ValueScan:
     """A text's tokens and values; spans are in ``view``, which knows the way back to the raw text."""
 
-    __slots__ = ("_values", "language", "lower", "tokens", "view")
-
     def __init__(self, text: str) -> None:
         self.view = plain(text)
         self.tokens = tokens(self.view.text)
         self.lower = [token.text.casefold() for token in self.tokens]
         words = [low for token, low in zip(self.tokens, self.lower, strict=True) if token.kind == "word"]
         self.language = language_of(words)
-        self._values: list[Salient] | None = None
 
-    @property
+    @cached_property
     def values(self) -> list[Salient]:
         """The values, read when they are first asked for: most questions are asked for their language alone."""
-        if self._values is None:
-            self._values = _read(Cursor(self.view.text, self.tokens, self.lower, self.language, units()))
-        return self._values
+        return _read(Cursor(self.view.text, self.tokens, self.lower, self.language, units()))
 
 
 def read_values(text: str) -> ValueScan:

@@ -16,8 +16,7 @@ from functools import cache
 from typing import Any
 
 from truekeep.text.language import language, language_of, language_table, languages_with
-from truekeep.text.sentences import said_sentences
-from truekeep.text.words import words
+from truekeep.text.words import said_sentences, words
 from truekeep.trust.flow import requests
 
 TABLE = "forget"

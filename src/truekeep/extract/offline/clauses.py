@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from truekeep.text.sentences import masked
+from truekeep.text.words import masked
 
 if TYPE_CHECKING:
     from truekeep.extract.offline.grammar import Grammar

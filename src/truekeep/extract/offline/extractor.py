@@ -10,7 +10,7 @@ from truekeep.extract.offline.clauses import statements
 from truekeep.extract.offline.dates import date_edits
 from truekeep.extract.offline.grammar import Grammar, grammar_of
 from truekeep.extract.offline.grounding import grounded
-from truekeep.text.sentences import own_sentences
+from truekeep.text.words import own_sentences
 
 LONGEST_MESSAGE = 20_000  # characters that are looked at
 

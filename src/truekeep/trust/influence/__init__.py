@@ -9,6 +9,7 @@ from truekeep.trust.influence.claims import (
     contradicts,
     relation,
     same_claim,
+    valid_time,
 )
 from truekeep.trust.influence.corroboration import (
     Corroboration,
@@ -33,7 +34,6 @@ from truekeep.trust.influence.succession import (
     rank,
     replaces,
 )
-from truekeep.trust.influence.valid_time import valid_time
 
 __all__ = [
     "UNRIVALLED",

@@ -21,10 +21,9 @@ from dataclasses import replace
 from truekeep.text.analysis import analysed
 from truekeep.text.dates import resolved
 from truekeep.text.language import language_of
-from truekeep.text.sentences import asks
 from truekeep.text.tokens import Kind
-from truekeep.trust.influence.claims import claim_of
-from truekeep.trust.influence.valid_time import valid_time
+from truekeep.text.words import asks
+from truekeep.trust.influence.claims import claim_of, valid_time
 from truekeep.types import Memory, Origin, Standing
 
 _WORDS = re.compile(r"\w+")

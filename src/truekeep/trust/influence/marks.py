@@ -10,7 +10,7 @@ from truekeep.text.clause import Clause, clauses
 from truekeep.text.decode import decoded_runs
 from truekeep.text.dictated import numbers_apart
 from truekeep.text.fold import loose
-from truekeep.text.lexemes import lexeme
+from truekeep.text.language import lexeme
 from truekeep.text.salient import ValueScan, digit_runs, read_values
 from truekeep.text.tokens import Kind, Salient, host_of
 

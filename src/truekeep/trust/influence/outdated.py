@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from truekeep.text.clause import SELF, Clause
-from truekeep.text.lexemes import lexemes
+from truekeep.text.language import lexemes
 from truekeep.text.tokens import Kind
 
 if TYPE_CHECKING:
