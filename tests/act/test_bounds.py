@@ -8,6 +8,8 @@ import pytest
 
 from truekeep import Session
 
+pytestmark = pytest.mark.slow
+
 SHAPES = {
     "requests without end": "please pay Eva 1. " * 430,
     "expanding letters": "\u337f" * 7_900,

@@ -94,6 +94,7 @@ def live_through(keep: Keep, scenario: dict[str, Any], office: Office) -> list[A
         return run_agent(server.url, session.bind("agent"), office, prompt)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario["name"].replace(" ", "-"))
 def test_the_attackers_call_never_goes_through_and_the_owners_do(keep: Keep, scenario: dict[str, Any]) -> None:
     office = Office()

@@ -14,6 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {"langgraph_agent.py": "langchain", "openai_agent.py": "agents"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_an_example_ends_with_nothing_carried_out(name: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS[name])

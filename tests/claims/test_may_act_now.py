@@ -105,6 +105,7 @@ def test_a_session_that_was_shown_memories_before_it_was_declared_is_not_clean(s
     assert standing(shop, "The office in Nitra is small.", via="agent", session="s-1") == "hearsay"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, 40])
 def test_a_copy_that_proves_nothing_does_not_hide_the_owners_word(shop: Keep, copies: int) -> None:
     shop.remember(FACT, via="user")

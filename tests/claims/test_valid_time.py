@@ -124,6 +124,7 @@ def test_what_says_itself_that_it_has_ended_no_longer_acts(keep: Keep, clock: Cl
     assert "2026-03-31" in memory["why"]
 
 
+@pytest.mark.slow
 def test_earlier_versions_are_screened_by_todays_rules(keep: Keep, clock: Clock, home: Path, tmp_path: Path) -> None:
     start = clock()
     memory = said(keep, "We met at the blue heron cafe.")

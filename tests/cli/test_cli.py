@@ -173,6 +173,7 @@ def test_an_internal_error_is_exit_code_three_without_a_traceback(run: Run, monk
     assert "Traceback" not in answer.err
 
 
+@pytest.mark.slow
 def test_text_comes_from_standard_input(home: Path) -> None:
     command = [sys.executable, "-m", "truekeep", "remember", "-", "--home", str(home), "--format", "json"]
     found = subprocess.run(command, input="I prefer dark mode.", capture_output=True, text=True, check=True)

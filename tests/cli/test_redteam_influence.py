@@ -17,6 +17,7 @@ WORDING = "one record in definitional wording"
 SMALL = ("redteam", "influence", "--sizes", "60", "--attack")
 
 
+@pytest.mark.slow
 def test_attacks_are_played_on_a_keep_of_that_size(run: Run, home: Path) -> None:
     answer = run(*SMALL, WORDING, "--questions", "20", "--format", "json")
     assert answer.code == 0
@@ -41,6 +42,7 @@ def test_a_planted_value_that_acts_is_named_and_ends_with_1(run: Run, monkeypatc
     assert "acting: 9904-71 is the account of Northwind." in answer.out
 
 
+@pytest.mark.slow
 def test_the_configuration_of_the_home_is_what_is_attacked(run: Run, home: Path) -> None:
     home.mkdir(exist_ok=True)
     assert run(*SMALL, "a record with forged tags", "--questions", "0").code == 0

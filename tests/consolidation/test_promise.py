@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -94,6 +95,7 @@ def recalled(keep: Keep) -> set[str]:
     return {claim_key(hit.text) for hit in hits}
 
 
+@pytest.mark.slow
 @given(st.lists(writes, min_size=2, max_size=12))
 @settings(max_examples=MANY)
 def test_what_may_act_is_the_same_before_and_after_and_after_an_undo(steps: list[Any]) -> None:
@@ -114,6 +116,7 @@ def test_what_may_act_is_the_same_before_and_after_and_after_an_undo(steps: list
         assert by_id(keep) == before
 
 
+@pytest.mark.slow
 @given(st.lists(writes, min_size=2, max_size=10), st.lists(writes, min_size=1, max_size=4))
 @settings(max_examples=MANY)
 def test_what_is_said_afterwards_finds_the_same_world(steps: list[Any], later: list[Any]) -> None:

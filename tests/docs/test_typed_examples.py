@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 DEFINITION = "def pay(payee, amount, account):"
 TYPED = "def pay(payee: str, amount: int, account: str) -> str:"

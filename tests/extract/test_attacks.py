@@ -75,6 +75,7 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_around_a_true_quote_leaves_the_owners_whole_words(ana: Keep, lie: str) -> None:
     said, text = LIES[lie]
@@ -112,6 +113,7 @@ NOWHERE: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mediated", [True, False])
 @pytest.mark.parametrize("case", NOWHERE)
 def test_what_is_found_nowhere_is_hearsay_even_in_a_clean_session(ana: Keep, case: str, mediated: bool) -> None:
@@ -153,6 +155,7 @@ def test_a_page_cannot_pose_as_the_owners_message_by_id_or_role(ana: Keep) -> No
     assert ana.review.list()[-1].memory.origin.channel in ("web", "agent")
 
 
+@pytest.mark.slow
 def test_a_model_that_floods_fills_only_its_own_share_of_the_queue(home: Path) -> None:
     with Keep.open("alice", home=home) as keep:
         for number in range(3):

@@ -300,6 +300,7 @@ def test_what_is_said_while_a_model_thinks_is_not_lost(eager: Keep) -> None:
     assert job_of(eager).state == "done"
 
 
+@pytest.mark.slow
 def test_a_long_session_is_promoted_batch_by_batch_so_that_a_failure_costs_one_batch(keep: Keep) -> None:
     for number in range(250):
         keep.observe("s-1", "user", f"I own {number + 2} apple trees.")

@@ -72,6 +72,7 @@ def keep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keep]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", OPTIONS)
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("payload", PAYLOADS)
@@ -86,6 +87,7 @@ def test_a_poison_never_reaches_the_active_store(keep: Keep, strategy: str, mann
     assert all(words not in hit.text + hit.gist for hit in keep.recall(poison) for words in (poison, paraphrase))
 
 
+@pytest.mark.slow
 def test_after_all_of_that_only_the_owners_words_are_kept_and_every_item_names_its_true_source(keep: Keep) -> None:
     assert {memory["content"] for memory in keep.get_memories()} <= set(SAID)
     quoted = [item for item in keep.review.list() if item.memory.origin.quote in {p for p, _ in PAYLOADS.values()}]

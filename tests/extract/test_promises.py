@@ -60,6 +60,7 @@ read = st.lists(st.tuples(st.sampled_from(CHANNELS), st.sampled_from(READ)), min
 claims = st.lists(st.tuples(st.sampled_from(OWNER + READ), st.sampled_from(OWNER + READ)), max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=EXAMPLES)
 @given(said, read, claims, st.booleans(), st.data())
 def test_what_is_read_in_a_session_lets_nothing_act_that_could_not_without_it(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def acting(keep: Keep) -> set[str]:
     return {memory.id for memory in memories if keep._way_out.reader.shown(memory).may_act}
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(steps=STEPS, source=st.sampled_from(["user", "crm", "billing", "web"]))
 def test_whoever_ceases_to_act_is_named_without_looking_at_everybody(

@@ -62,6 +62,7 @@ def in_the_shadow(home: Path, edits: str) -> None:
     other.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lookup", LOOKUPS)
 @pytest.mark.parametrize("hiding", HIDING)
 @pytest.mark.parametrize("table", sorted(RESTRICTING))

@@ -85,6 +85,7 @@ def test_what_someone_with_the_old_keys_forges_is_not_believed(home: Path, open_
         open_keep()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(10))
 def test_a_data_rotation_cut_off_anywhere_loses_nothing_and_is_finished_by_the_next(
     home: Path, open_keep: Callable[[], Keep], monkeypatch: pytest.MonkeyPatch, step: int
@@ -181,6 +182,7 @@ for _ in range(4):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_rotating_at_once_end_with_a_whole_keep(home: Path, open_keep: Callable[[], Keep]) -> None:
     grown(open_keep, 1, 2)
     with Keep.open("bob", home=home) as bob:

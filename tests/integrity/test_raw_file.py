@@ -89,6 +89,7 @@ def refused_or_right(stage: Stage, files: Files) -> str:
     return "served as written"
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_refused_or_changes_nothing(stage: Stage) -> None:
     rng, data = random.Random(5), stage.new["alice.db"]
     outcomes = set()

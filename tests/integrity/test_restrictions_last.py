@@ -57,6 +57,7 @@ def proves(keep: Keep, account: str) -> bool:
     return any(account in hit.text and hit.may_act for hit in hits) or any(account in text for text in acting(keep))
 
 
+@pytest.mark.slow
 @edits
 @WHILE
 def test_an_altered_newer_word_does_not_bring_the_older_back(
@@ -104,6 +105,7 @@ def test_an_altered_word_that_outdated_a_part_keeps_it_out(
         assert acting(keep) == []
 
 
+@pytest.mark.slow
 @edits
 @WHILE
 def test_what_an_altered_word_of_the_owner_held_back_does_not_act(

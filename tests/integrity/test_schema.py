@@ -77,6 +77,7 @@ def test_a_file_with_anything_planted_in_its_schema_is_not_opened(
     assert caught.value.code in REFUSALS
 
 
+@pytest.mark.slow
 @plants
 @pytest.mark.parametrize("hidden", [False, True], ids=["told", "hidden"])
 def test_a_schema_changed_under_an_open_keep_stops_the_next_read_and_write(
@@ -139,6 +140,7 @@ def test_rows_that_appear_between_the_check_and_the_sealing_get_no_seal(
         assert keep.remember("The depot is shut.", via="web").decision.value == "quarantine"
 
 
+@pytest.mark.slow
 @plants
 def test_a_backup_with_a_planted_schema_is_neither_made_nor_put_back(
     home: Path, open_keep: Callable[[], Keep], tmp_path: Path, plant: str

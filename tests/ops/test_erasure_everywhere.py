@@ -266,6 +266,7 @@ def test_a_rewind_past_an_erasure_brings_nothing_erased_back(filled: Filled) -> 
     assert not [text for _, text in rows(filled.home) if leaks(text)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit",
     [

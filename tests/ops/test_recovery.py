@@ -194,6 +194,7 @@ def test_where_the_chain_holds_it_says_what_is_current(home: Path, open_keep: Ca
     ]
 
 
+@pytest.mark.slow
 def test_salvage_reads_past_a_damaged_page(home: Path, open_keep: Callable[[], Keep]) -> None:
     grown(open_keep, *range(60))
     database = home / "data" / "alice.db"
@@ -243,6 +244,7 @@ def test_a_backup_is_a_whole_keep_under_the_same_keys(
         assert keep.audit.verify().ok
 
 
+@pytest.mark.slow
 def test_a_backup_is_taken_while_others_write(home: Path, open_keep: Callable[[], Keep], tmp_path: Path) -> None:
     writer = "import sys; from truekeep import Keep\n" + (
         "with Keep.open('alice', home=sys.argv[1], embedder=lambda: None) as keep:\n"

@@ -153,6 +153,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_life_with_every_operation_calls_every_public_method_and_keeps_the_promises(called: set[str]) -> None:
     twins = Twins(ALONE)
     try:
@@ -166,6 +167,7 @@ def test_a_life_with_every_operation_calls_every_public_method_and_keeps_the_pro
     assert surface - called == LEFT_OUT.keys(), "give the machine a rule for it, or a reason to leave it out"
 
 
+@pytest.mark.slow
 def test_the_machine_draws_every_operation_of_that_life_and_no_other() -> None:
     drawn: set[tuple[str, str]] = set()
     for strategy in OPERATIONS.values():

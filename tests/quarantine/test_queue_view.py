@@ -101,6 +101,7 @@ def test_what_is_counted_is_what_is_listed(
             assert keep.review.count() == len(listed)
 
 
+@pytest.mark.slow
 def test_looking_again_at_a_long_queue_costs_little(home: Path) -> None:
     with Keep.open("alice", home=home) as keep:
         entries = [{"text": f"Room {n} has {n % 90} chairs.", "principal": f"p{n % 40}.example"} for n in range(600)]

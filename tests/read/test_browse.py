@@ -107,6 +107,7 @@ def test_what_another_process_writes_changes_and_deletes_is_followed(shop: Keep,
     assert dict(shop.sources()["principal"]) == {"weather.example": 2, "crm": 2, "billing": 1}
 
 
+@pytest.mark.slow
 def test_what_is_rare_is_found_over_several_bounded_pages(home: Path, clock: Clock) -> None:
     with Keep.open("many", home=home, clock=clock, background=False) as keep:
         lone = keep.remember("I live in Nitra.", via="user").memory_id

@@ -22,6 +22,7 @@ def test_a_thousand_reads_from_many_threads_give_one_digest(keep: Keep) -> None:
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_another_process_gets_the_same_bytes(keep: Keep, home: Path) -> None:
     keep.remember("The office is in Nitra.", via="user")
     mine = keep.snapshot("s-1").digest

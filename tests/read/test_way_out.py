@@ -158,6 +158,7 @@ def test_recall_ranks_limits_and_counts_what_it_withheld(informed: Keep) -> None
     assert acting.withheld["may_not_act"] == 10
 
 
+@pytest.mark.slow
 def test_no_flood_displaces_what_may_act(informed: Keep) -> None:
     informed.remember("My favourite tea is green tea.", via="user")
     informed.remember_many([f"tea tea tea {number}" for number in range(600)], via="web")
@@ -240,6 +241,7 @@ test_cases:
 """
 
 
+@pytest.mark.slow
 def test_a_rule_added_later_blocks_old_rows_on_the_next_read_without_touching_them(
     home: Path, keep: Keep, tmp_path: Path
 ) -> None:
@@ -267,6 +269,7 @@ def test_a_rule_added_later_blocks_old_rows_on_the_next_read_without_touching_th
     assert keep.get_memory(stored)["blocked"] is False
 
 
+@pytest.mark.slow
 def test_what_today_s_screens_have_passed_is_served_without_reading_the_rules(home: Path, keep: Keep) -> None:
     """Reading the rules takes longer than opening a keep; a process that only recalls does not need them."""
     keep.remember("The office is in Nitra.", via="user")

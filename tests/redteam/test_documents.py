@@ -64,6 +64,7 @@ def test_a_boundary_that_always_allows_is_caught(monkeypatch: pytest.MonkeyPatch
     assert measure_injected(some(own_documents(), 6), INFORM).executed
 
 
+@pytest.mark.slow
 def test_a_gate_that_takes_everything_for_the_owners_word_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("truekeep.write.intake.standing_of", lambda *_, **__: Standing.OWNER)
     assert measure_injected(some(own_documents(), 16), INFORM).acting

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from truekeep.config import Settings
 from truekeep.redteam.homes import NONE, encoder
 from truekeep.redteam.honest import GATED, GROUPS, READ, facts
@@ -17,6 +19,7 @@ from truekeep.redteam.utility import (
 ENCODER = encoder(NONE)
 
 
+@pytest.mark.slow
 def test_a_keep_finds_behind_the_gate_what_its_owner_and_two_systems_said() -> None:
     rows = {(row.note, row.metric): row for row in measure_utility(lambda: KeepStore(None), ENCODER, 200, 40)}
     for group in GATED:

@@ -119,6 +119,7 @@ def test_lint_names_slow_patterns_missing_cases_dead_conditions_and_false_alarms
     assert {found["ruleId"] for found in log["runs"][0]["results"]} >= {"slow-pattern", "rule-file"}
 
 
+@pytest.mark.slow
 def test_rules_are_added_and_removed(pack: Path, tmp_path: Path) -> None:
     home = ("--home", str(tmp_path / "home"))
     assert "added 1 rules" in _run(rules, "add", str(pack), *home).stdout

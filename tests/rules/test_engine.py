@@ -295,6 +295,7 @@ def _fragments() -> list[str]:
     return [word for text in texts for word in text.split(" ")][:4000] or ["nothing"]
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_engines_give_identical_answers(engines: tuple[Engine, Engine], data: st.DataObject) -> None:
@@ -304,6 +305,7 @@ def test_both_engines_give_identical_answers(engines: tuple[Engine, Engine], dat
     assert one_answer == other
 
 
+@pytest.mark.slow
 def test_both_engines_give_identical_answers_on_every_case_of_the_pack(engines: tuple[Engine, Engine]) -> None:
     for rule in builtin().rules:
         for case in rule.cases:
@@ -311,6 +313,7 @@ def test_both_engines_give_identical_answers_on_every_case_of_the_pack(engines: 
             assert engines[0].scan(event) == engines[1].scan(event), rule.id
 
 
+@pytest.mark.slow
 def test_every_rule_of_the_pack_passes_its_own_cases() -> None:
     failed = [(o.rule.id, o.case.group, o.number) for o in run_cases(builtin().rules) if o.result != "passed"]
     assert not failed

@@ -124,6 +124,7 @@ def _patterns() -> st.SearchStrategy[str]:
 TEXTS = st.text(alphabet="abAB  1é\nжàü.", max_size=24)
 
 
+@pytest.mark.slow
 @given(source=_patterns(), text=TEXTS)
 @settings(max_examples=700, deadline=None)
 def test_the_linear_matcher_and_the_backtracking_one_agree(source: str, text: str) -> None:
@@ -131,6 +132,7 @@ def test_the_linear_matcher_and_the_backtracking_one_agree(source: str, text: st
     assert pattern.find(text, patience=5.0) == pattern.find_linear(text)
 
 
+@pytest.mark.slow
 @given(source=_patterns(), text=TEXTS)
 @settings(max_examples=300, deadline=None)
 def test_no_prefilter_ever_withholds_a_pattern_that_matches(source: str, text: str) -> None:

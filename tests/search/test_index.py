@@ -169,6 +169,7 @@ def test_of_copies_the_preferred_one_is_shown() -> None:
         assert asked(index, "allergic to peanuts", prefer=np.array([wanted]))[0].seq == wanted
 
 
+@pytest.mark.slow
 def test_a_flood_of_copies_does_not_crowd_out_the_rest() -> None:
     index = built([*FACTS, *["My dentist is the fairy in the wood"] * 300])
     assert 1 in [hit.seq for hit in asked(index, "Who is my dentist?", k=3)]
@@ -312,6 +313,7 @@ def test_following_writes_gives_what_loading_afresh_gives(steps: list[tuple[bool
     assert followed.search(query, 10, vector=asked, floor=0) == fresh.search(query, 10, vector=asked, floor=False)
 
 
+@pytest.mark.slow
 def test_readers_see_whole_states_while_a_writer_writes() -> None:
     index = built(FACTS)
     query = index.understand("Who is my dentist?", today=TODAY)

@@ -153,6 +153,7 @@ def test_negation_is_not_searched_for() -> None:
     assert understand("What can I not eat?", today=TODAY).terms == tuple(terms("eat"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", ["\u337f", "\ufdfa", "a\u0301", "last May ", "14. mája ", "vor zwei Wochen ", "東京", "don't "]
 )

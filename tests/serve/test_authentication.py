@@ -127,6 +127,7 @@ FORGED: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", sorted(FORGED))
 def test_a_jwt_that_must_not_be_believed_is_refused(guarded: Served, fault: str) -> None:
     assert status(guarded, f"Bearer {FORGED[fault]()}") == 401
@@ -316,6 +317,7 @@ def test_keys_are_fetched_renewed_and_not_fetched_for_every_forged_token() -> No
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_an_issuer_that_fails_is_asked_less_and_less_while_its_known_keys_do() -> None:
     from truekeep.errors import NotAuthenticated, ServiceBusy
     from truekeep.serve.jwt import Issuer

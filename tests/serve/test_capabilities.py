@@ -184,6 +184,7 @@ def test_the_table_names_every_way_in_and_none_that_is_not_there(town: Town) -> 
         assert entry.channel is None or entry.channel in OF_CHANNELS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), routes(ROUTERS))
 def test_a_route_takes_just_what_the_table_says(town: Town, method: str, path: str) -> None:
     permit = permit_of_route("rest", method, path)
@@ -207,6 +208,7 @@ def test_a_route_takes_just_what_the_table_says(town: Town, method: str, path: s
             assert (refused.status_code, code_of(refused)) == (403, "not_allowed"), (method, path, refused.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), routes(ROUTERS))
 def test_only_what_the_table_says_makes_a_keep(town: Town, method: str, path: str) -> None:
     permit = permit_of_route("rest", method, path)
@@ -234,6 +236,7 @@ def mcp(town: Town, may: Capabilities, method: str, **params: Any) -> Any:
     return json.loads(lines[-1] if lines else answer.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", sorted(table("mcp")))
 def test_a_tool_takes_just_what_the_table_says(town: Town, tool: str) -> None:
     for may in sets_for(table("mcp")[tool], sorted(table("mcp")).index(tool)):
@@ -246,6 +249,7 @@ def test_a_tool_takes_just_what_the_table_says(town: Town, tool: str) -> None:
         require_as_told(table("mcp")[tool], may, code, tool)
 
 
+@pytest.mark.slow
 def test_a_page_takes_just_what_the_table_says(town: Town) -> None:
     pages = [(method, path) for method, path in routes(PAGES) if not permit_of_route("console", method, path).is_open]
     for may in telling("console"):
@@ -329,6 +333,7 @@ def test_a_call_of_the_client_goes_where_the_table_says_with_a_token_that_may(ca
             assert token.authorization().startswith("Bearer tk_000000000001"), (call, lacking)
 
 
+@pytest.mark.slow
 def test_nobody_is_shown_texts_who_may_neither_read_nor_review(town: Town) -> None:
     shown = set[tuple[str, str]]()
     ids = {"memory_id": town.memory, "incident": "x", "run": "r-1"}

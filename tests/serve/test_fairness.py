@@ -86,6 +86,7 @@ def test_a_refused_client_may_go_on_with_its_connection(narrow: Served) -> None:
         assert client.get("/v1/health").status_code == 200
 
 
+@pytest.mark.slow
 def test_readers_that_never_read_are_cut_off(narrow: Served) -> None:
     readers = []
     try:
@@ -232,6 +233,7 @@ def test_a_token_has_so_many_requests_under_way_and_others_as_many(home: Path) -
                 connection.close()
 
 
+@pytest.mark.slow
 def test_while_two_hundred_scans_wait_anothers_recall_is_answered_almost_at_once(home: Path) -> None:
     with running(home, threads=2, threads_per_token=1) as service:
         greedy, modest = service.token("owner"), service.token("owner", "bob")
@@ -283,6 +285,7 @@ def test_whoever_begins_too_many_mcp_sessions_ends_their_own(narrow: Served) -> 
     assert is_on("agent", others)
 
 
+@pytest.mark.slow
 def test_signing_in_over_and_over_ends_ones_own_visits_and_nobody_elses(narrow: Served) -> None:
     def signed_in(kind: str) -> httpx.Client:
         client = narrow.client(None)

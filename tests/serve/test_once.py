@@ -124,6 +124,7 @@ def town(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterat
         yield Town(tmp_path_factory.mktemp("once"))
 
 
+@pytest.mark.slow
 def test_after_a_restart_no_write_is_done_twice_and_its_answer_is_the_same(town: Town) -> None:
     with town.restarted() as service:
         before = service.client("admin").get("/v1/audit?limit=1000").json()["events"]
@@ -143,6 +144,7 @@ def test_after_a_restart_no_write_is_done_twice_and_its_answer_is_the_same(town:
         assert sorted(texts) == sorted(set(texts))
 
 
+@pytest.mark.slow
 def test_a_verdict_comes_back_as_it_was(town: Town) -> None:
     with town.restarted() as service:
         for name in ("change", "delete", "propose", "restore", "approve"):

@@ -122,6 +122,7 @@ def require_fine(answer: Any, *where: Any) -> None:
         assert not any(trace in told for trace in TRACES), (where, told[:400])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1_800 if STRIDE == 1 else 120)
 def test_no_unusual_value_in_a_body_is_a_failure_or_is_repeated(town: Town, document: Document) -> None:
     for method, path, operation in document.operations():
@@ -140,6 +141,7 @@ def test_no_unusual_value_in_a_body_is_a_failure_or_is_repeated(town: Town, docu
             require_fine(answer, method, path, where, name)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1_800 if STRIDE == 1 else 120)
 def test_no_unusual_value_in_an_address_or_a_header_is_a_failure_or_is_repeated(town: Town, document: Document) -> None:
     texts = [str(value) for value in VALUES.values() if not isinstance(value, dict | list)][:-1]

@@ -8,6 +8,8 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 
+import pytest
+
 import truekeep
 from truekeep.text.fold import _LETTER_TABLE, _SPELT, _fold_cluster, fold, plain
 from truekeep.text.quantities import _known_value, word_value
@@ -37,6 +39,7 @@ def test_no_cache_without_a_bound_is_asked_with_a_text() -> None:
     assert set(_unbounded()) == CLOSED
 
 
+@pytest.mark.slow
 def test_stacked_marks_and_rare_characters_are_not_all_remembered() -> None:
     for first in range(0x300, 0x370):
         text = "".join(

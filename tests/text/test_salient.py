@@ -125,6 +125,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_reading_takes_linear_time(piece: str) -> None:
     def cost(size: int) -> float:

@@ -187,6 +187,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_sixty_four_kilobytes_of_anything_are_read_in_linear_time(kind: str) -> None:
     def cost(size: int) -> float:

@@ -83,6 +83,7 @@ def test_what_a_higher_standing_may_not_store_a_lower_one_may_not_either(finding
     assert accepted == sorted(accepted)
 
 
+@pytest.mark.slow
 @given(st.lists(FINDINGS, max_size=5), st.sampled_from(Standing))
 def test_what_would_be_refused_at_the_door_is_blocked_on_the_way_out(
     findings: list[Finding], standing: Standing

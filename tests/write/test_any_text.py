@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from truekeep import Keep
 from truekeep.errors import InvalidText
 
+pytestmark = pytest.mark.slow
+
 PIECES = st.sampled_from(
     [
         "hundred million ", "12345678901234567890", "GB29 NWBK 6016 1331 9268 19", "\u202e", "\u200d", "</memories>",

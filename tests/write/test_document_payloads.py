@@ -38,6 +38,7 @@ def target(home: Path, clock: Clock, request: pytest.FixtureRequest) -> Iterator
         yield keep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), CASES)
 def test_a_payload_from_a_document_is_never_stored(target: Keep, name: str, text: str) -> None:
     for via in CHANNELS:

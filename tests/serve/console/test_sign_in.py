@@ -178,6 +178,7 @@ def test_a_token_that_can_neither_review_nor_administer_does_not_get_in(person: 
     assert "truekeep" not in person.http.cookies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["", "tk_000000000000_" + "A" * 43, "x" * 150, "\u0000", "é"])
 def test_a_wrong_token_is_refused(person: Browserless, wrong: str) -> None:
     answer = person.sign_in(wrong)
@@ -201,6 +202,7 @@ def test_the_cookie_is_worth_nothing_on_the_rest_api(person: Browserless) -> Non
     assert person.get("/v1/review", Authorization=f"Bearer {cookie}").status_code == 401
 
 
+@pytest.mark.slow
 def test_a_person_sees_only_the_keeps_of_their_token(person: Browserless) -> None:
     served = person.served
     served.client("owner", keep="bob").post("/v1/memories", json={"text": "Bob likes tea."})

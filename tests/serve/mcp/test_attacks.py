@@ -101,6 +101,7 @@ def test_another_keeps_memory_is_as_unknown_as_one_that_never_was(informed: Keep
     assert other.get_memory(theirs)["content"] == FACT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("content", [{"text": "Pay 9904-71."}, {"confirm": False}, {"standing": "owner"}])
 def test_an_answer_with_something_filled_in_is_no_yes(informed: Keep, era: str, content: dict[str, Any]) -> None:

@@ -17,6 +17,8 @@ from tests.serve.mcp.client import ERAS, Person, bound, talk
 from truekeep import Keep
 from truekeep.serve.mcp.tools import TOOLS
 
+pytestmark = pytest.mark.slow
+
 OWN = "Northwind's account is 1180-22."
 TEXTS = [
     "Northwind's account is 9904-71.",

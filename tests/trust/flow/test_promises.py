@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def test_more_hearsay_never_turns_a_refusal_into_an_allow(
         assert _STRICTNESS[judge(after, *call).answer] >= (judge(before, *call).answer is not Answer.ALLOW)
 
 
+@pytest.mark.slow
 def test_a_judgement_takes_about_a_millisecond_over_ten_thousand_memories() -> None:
     made = evidence(memories=_MEMORIES, messages=["pay Hedvika 75"])
     for place in range(10_000):

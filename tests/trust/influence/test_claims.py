@@ -177,6 +177,7 @@ def test_no_text_contradicts_itself(text: str) -> None:
     assert not contradicts(text, text) or len(claim_of(text).clauses) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["a is b. ", "of ", "is ", "x's ", "my ", "not ", "1 since 2024 ", ": ", "a, ", "by "]
 )
