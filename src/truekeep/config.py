@@ -90,7 +90,7 @@ class Settings:
     """All limits and defaults. Unknown names in a file or the environment are errors, never ignored."""
 
     policy: str = "strict"
-    embedder: str = "minilm"
+    embedder: str = "default"
     text_cap: int = TEXT_CAP
     observe_cap: int = OBSERVE_CAP
     field_cap: int = NAME_CAP

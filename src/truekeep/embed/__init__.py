@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,17 @@ __all__ = ["Embedder", "EmbedderError", "GuardedEmbedder", "Kind", "UnknownEmbed
 
 @cache
 def default() -> Embedder:
-    """The embedder of a plain install, loaded at the first call and kept."""
+    """The embedder of a plain install, loaded at the first call and kept.
+
+    Without its multilingual half, which is a package of its own, it is MiniLM alone.
+    """
+    from truekeep.embed import multilingual  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
+
+    return multilingual.MultilingualEmbedder() if multilingual.found() else _minilm()
+
+
+@cache
+def _minilm() -> Embedder:
     from truekeep.embed import minilm  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
     return minilm.load()
@@ -22,12 +33,12 @@ def default() -> Embedder:
 def by_name(spec: str) -> Embedder | None:
     """The embedder that a setting names; ``none`` is no embedder at all, so recall is by keywords alone.
 
-    ``minilm``, ``none``, ``e5:DIRECTORY``, ``sentence-transformers:DIRECTORY``,
+    ``default``, ``minilm``, ``none``, ``e5:DIRECTORY``, ``sentence-transformers:DIRECTORY``,
     ``fastembed:DIRECTORY#MODEL`` or ``openai:URL#MODEL``.
     """
     name, _, rest = spec.partition(":")
-    if name in ("minilm", "none") and not rest:
-        return default() if name == "minilm" else None
+    if name in _BUILT_IN and not rest:
+        return _BUILT_IN[name]()
     if name == "openai" and rest:
         from truekeep.embed import remote  # noqa: PLC0415  (http and ssl load only when needed)
 
@@ -35,6 +46,9 @@ def by_name(spec: str) -> Embedder | None:
     if name in ("e5", "sentence-transformers", "fastembed") and rest:
         return _from_directory(name, rest)
     raise UnknownEmbedder("No embedder has that name.")
+
+
+_BUILT_IN: dict[str, Callable[[], Embedder | None]] = {"default": default, "minilm": _minilm, "none": lambda: None}
 
 
 def _from_directory(name: str, rest: str) -> Embedder:

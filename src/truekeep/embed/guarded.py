@@ -58,7 +58,7 @@ class GuardedEmbedder:
         embedder = self.ready()
         if embedder is None or not texts or self._is_resting():
             return None
-        from truekeep.embed.vectors import unit_rows  # noqa: PLC0415 - numpy loads only when needed
+        from truekeep.embed.base import unit_rows  # noqa: PLC0415 - numpy loads only when needed
 
         try:
             rows = unit_rows(embedder.embed(texts, kind), count=len(texts), dim=embedder.dim)

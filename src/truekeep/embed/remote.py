@@ -17,8 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.embed.base import EmbedderError, Kind, UnknownEmbedder, embeddable
-from truekeep.embed.vectors import unit_rows
+from truekeep.embed.base import EmbedderError, Kind, UnknownEmbedder, embeddable, unit_rows
 
 _BATCH = 64
 _TRIES = 4

@@ -46,10 +46,6 @@ class Weights:
         """The part of the sum that is about the question itself: not who, when, how long, or next to what."""
         return _weighted(self.weights, signals, OWN_SIGNALS)
 
-    def closeness(self, total: float) -> float:
-        """The sum as a similarity: what each of the memory's own signals would have to be for it."""
-        return total / sum(weight for name, weight in self.weights.items() if name in OWN_SIGNALS)
-
     def relevance(self, total: float) -> float:
         """The sum on a scale from 0 to 1, the same order."""
         return 1.0 / (1.0 + math.exp(min(max((self.middle - total) / 2.0, -40.0), 40.0)))
@@ -104,7 +100,8 @@ def measurements(model_id: str | None) -> Measurements:
     table = _file()["models"].get(model_id)
     if table is None:
         return Measurements()
-    usual = np.frombuffer(base64.b64decode(table["usual_question"]), dtype="<f2").astype(np.float32)
+    packed = base64.b64decode(table.get("usual_question", ""))
+    usual = np.frombuffer(packed, dtype="<f2").astype(np.float32) if packed else None
     scale = Scale(float(table["centre"]), float(table["spread"]))
     return Measurements(scale, frozenset(table["languages"]), usual)
 

@@ -32,7 +32,7 @@ class Hit:
     explain: Mapping[str, float] = field(default_factory=dict)
     """What each signal added to the sum behind the score, largest first; only if asked for."""
     closeness: float = field(default=0.0, compare=False)
-    """How near it is to the question, on the scale of a cosine."""
+    """How near its nearest window is to the question, as a cosine."""
     window: int = field(default=0, compare=False)
     """Which of its windows is nearest."""
     part: Floats | None = field(default=None, compare=False, repr=False)
@@ -102,13 +102,13 @@ class Ranking:
         seqs = places.tolist()
         others = (*seqs[:shown], *seqs[shown + 1 :])
         score = self.weights.relevance(sums[group[0]])
-        window, part = self.measured.nearest(group[shown])
+        window, closeness, part = self.measured.nearest(group[shown])
         return Hit(
             seqs[shown],
             score,
             others,
             self._explained(group[shown]) if explain else {},
-            self.weights.closeness(sums[group[0]]),
+            closeness,
             window,
             part if self.compares else None,
             bool(self.view.rows.column("flags")[self.view.chosen[group[shown]]] & SAYS_CHANGE),

@@ -62,14 +62,15 @@ class Measured:
         present = self.view.rows.column("has_vector")[rows]
         return np.where(present, exact - self.signals["meaning"][places], np.float32(0))
 
-    def nearest(self, place: int) -> tuple[int, Floats | None]:
-        """The number of that window of a place's text which is nearest to the question, and its vector."""
+    def nearest(self, place: int) -> tuple[int, float, Floats | None]:
+        """The number of that window of a place's text which is nearest to the question, its cosine and its vector."""
         rows = self.view.chosen[place : place + 1]
         if self.vector is None or self.view.matrix is None or not self.view.rows.column("has_vector")[rows[0]]:
-            return 0, None
+            return 0, 0.0, None
         windows = self.view.matrix.rows(self.view.rows.windows_of(rows)).floats()
-        best = int(np.argmax(windows @ self.vector))
-        return best, windows[best]
+        cosines = windows @ self.vector
+        best = int(np.argmax(cosines))
+        return best, float(cosines[best]), windows[best]
 
 
 def measure(

