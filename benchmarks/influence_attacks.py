@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.influence_report import page
 from truekeep.config import Settings
 from truekeep.redteam.attack_files import chosen_attacks
-from truekeep.redteam.runs import SIZES, influence
+from truekeep.redteam.battery import SIZES, influence
 
 RESULTS = Path(__file__).parent / "results" / "influence-attacks.json"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks" / "influence.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.encoders.kept_vectors import KeptVectors
 from truekeep.config import Paths
 from truekeep.embed import Embedder, by_name
-from truekeep.redteam.homes import NONE, CachedEmbedder, NamedEmbedder
+from truekeep.redteam.encoders import NONE, CachedEmbedder, NamedEmbedder
 
 MINILM, E5, GRANITE = "minilm", "e5-small", "granite-30m"
 ENCODERS = (MINILM, E5, GRANITE, NONE)

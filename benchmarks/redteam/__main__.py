@@ -16,7 +16,7 @@ from benchmarks.encoders.loading import default_cache
 from benchmarks.redteam.report import composed
 from benchmarks.redteam.runs import steps as listed
 from truekeep.cli.options import common, formatted
-from truekeep.cli.redteam_run import Wish, again, conclude, measured
+from truekeep.cli.redteam import Wish, again, conclude, measured
 from truekeep.redteam.results import Bound, bounds
 
 _REPORT = Path(__file__).parents[2] / "docs" / "redteam"

@@ -14,13 +14,14 @@ from benchmarks.yardsticks.agmi import measure_agmi
 from benchmarks.yardsticks.published import published
 from truekeep.errors import TruekeepError
 from truekeep.redteam import runs
+from truekeep.redteam.battery import SIZES
+from truekeep.redteam.encoders import NONE, NamedEmbedder
 from truekeep.redteam.figures import CannotRun, ResultRow
-from truekeep.redteam.homes import NONE, NamedEmbedder
 from truekeep.redteam.honest import facts, told
 from truekeep.redteam.hunt import rows_of_search
 from truekeep.redteam.results import Installation, Measurement
 from truekeep.redteam.retrieval import FULL, Plan
-from truekeep.redteam.runs import SIZES, Load, Make, Stand
+from truekeep.redteam.runs import Load, Make, Stand
 
 _LARGEST = 100_000
 FURTHER = Plan(leading=40, others=10, known=100)

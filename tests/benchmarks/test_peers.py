@@ -18,8 +18,8 @@ from benchmarks.yardsticks.published import carriers, published, record
 from numpy.typing import NDArray
 
 from truekeep.embed import Embedder, Kind
+from truekeep.redteam.encoders import cached
 from truekeep.redteam.figures import CannotRun
-from truekeep.redteam.homes import cached
 from truekeep.redteam.store import PAGE, STORED, Store, TextEntry
 from truekeep.redteam.utility import measure_uncorroborated
 

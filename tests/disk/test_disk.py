@@ -168,7 +168,7 @@ OPENING = re.compile(
     r"os\.open\(|mkstemp|NamedTemporary|write_text\(|write_bytes\(|\.touch\(|[^.\w]open\([^)]*\"[rbt]*[wxa+]"
 )
 ELSEWHERE = {
-    "cli/redteam_run.py": "a report into a folder that the person names and that is made for it",
+    "cli/redteam.py": "a report into a folder that the person names and that is made for it",
 }
 
 

@@ -10,11 +10,10 @@ from tests.redteam.weak_keeps import allowing_everything, everything_acts
 from truekeep.config import Settings
 from truekeep.redteam.attack import Attack, Truth
 from truekeep.redteam.attack_files import attacks
-from truekeep.redteam.battery import attacked
+from truekeep.redteam.battery import SIZES, attacked, influence
 from truekeep.redteam.honest import CORROBORATED
 from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.playing import Eyes, goes_through, look_after, look_before
-from truekeep.redteam.runs import SIZES, influence
 from truekeep.redteam.stage import play, prepare
 from truekeep.redteam.store import OWNER
 

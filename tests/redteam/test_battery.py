@@ -9,12 +9,11 @@ import pytest
 from tests.redteam.plain_store import PlainGround
 from truekeep.config import Settings
 from truekeep.redteam.attack_files import FaultyAttacks, attacks, parsed
-from truekeep.redteam.battery import attacked
+from truekeep.redteam.battery import attacked, influence
 from truekeep.redteam.figures import Rate
 from truekeep.redteam.honest import facts
 from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.playing import AttackOutcome, totals
-from truekeep.redteam.runs import influence
 from truekeep.redteam.sources import SOURCES, made_up, near_copy
 from truekeep.redteam.store import OWNER
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truekeep.redteam import keep_store
+from truekeep.redteam.encoders import NONE, NamedEmbedder, encoder
 from truekeep.redteam.figures import ResultRow
-from truekeep.redteam.homes import NONE, NamedEmbedder, encoder
 from truekeep.redteam.honest import entries, questions
 from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.retrieval import FULL, HIJACKS, QUICK, Bench, hijacks, measure_retrieval, rounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from truekeep.config import Settings
-from truekeep.redteam.homes import NONE, encoder
+from truekeep.redteam.encoders import NONE, encoder
 from truekeep.redteam.honest import GATED, GROUPS, READ, facts
 from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.store import PlainKeywords

@@ -18,7 +18,7 @@ from truekeep.consolidation import groups
 from truekeep.consolidation.merging import Consolidator
 from truekeep.keep import Keep
 from truekeep.read.recall import Recall
-from truekeep.redteam.homes import KEEP
+from truekeep.redteam.keep_store import KEEP
 from truekeep.sessions.channels import Channels
 from truekeep.stores.records import memory_from
 from truekeep.trust.flow.decide import Answer, CallJudgement

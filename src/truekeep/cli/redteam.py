@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from truekeep.cli.options import common
+from truekeep.cli.failure import REFUSED
+from truekeep.cli.options import common, formatted
 from truekeep.cli.output import console, print_json, table
 from truekeep.cli.redteam_influence import influence
-from truekeep.cli.redteam_run import Wish, report, whole
 
 if TYPE_CHECKING:
     from truekeep.ops.redteam_scores import Score
+    from truekeep.redteam.report_pages import Document
+    from truekeep.redteam.results import Bound, ClaimFinding, Measurement, Results
     from truekeep.redteam.screen import Share
+
+    Composed = Callable[[Results, Sequence[ClaimFinding]], Document]
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _REPORT = Path("redteam-report")
+RESULTS = "results.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the options ask for."""
+
+    profile: str
+    out: Path | None
+    steps: str | None
+    again: bool
+    thresholds: Path | None
 
 
 @click.group(invoke_without_command=True)
@@ -55,7 +73,6 @@ def redteam(
 
 
 redteam.add_command(influence)
-redteam.add_command(report)
 
 
 @redteam.command()
@@ -116,3 +133,126 @@ def _print(shares: Sequence[Share]) -> None:
         before = share.group
     console().print(listing)
     console().print("Not accepted is caught for attacks and a false alarm for honest texts.")
+
+
+def whole(wish: Wish, home: str | None, output: str) -> None:
+    """Measure, judge, write and show. Exit code 1 if a claim does not hold."""
+    from truekeep.redteam.report import compose  # noqa: PLC0415
+    from truekeep.redteam.results import bounds  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.runs import steps  # noqa: PLC0415
+
+    against = bounds(wish.thresholds)
+    results, findings = measured(wish, home, steps(wish.profile), against)
+    conclude(results, findings, wish.out, output, compose)
+
+
+def measured(
+    wish: Wish, home: str | None, listed: Sequence[Measurement], against: Sequence[Bound]
+) -> tuple[Results, list[ClaimFinding]]:
+    """Take those of the measurements that were asked for, and judge them."""
+    from truekeep.config import Paths, Settings  # noqa: PLC0415 - help must stay quick
+    from truekeep.redteam.results import (  # noqa: PLC0415
+        Installation,
+        Results,
+        carry_out,
+        judge,
+    )
+    from truekeep.redteam.runs import chosen  # noqa: PLC0415
+
+    paths = Paths.resolve(home)
+    settings = Settings.load(paths.config)
+    saved = _place(wish.out)
+    begun = Results.begun(wish.profile, {"embedder": settings.embedder, "policy": settings.policy})
+    results = Results.load(saved) if saved is not None and saved.exists() else begun
+    installation = Installation(settings, paths.config, _progress)
+    carry_out(chosen(listed, wish.steps), installation, results, saved=saved, again=wish.again)
+    _clear()
+    # Whoever chooses steps wants to know about these, and not that the others were not measured.
+    return results, [one for one in judge(results, wish.profile, against) if one.total or not wish.steps]
+
+
+@redteam.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write the page and the tables here.")
+@click.option("--thresholds", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Claims of your own.")
+@formatted
+def report(results: tuple[Path, ...], out: Path | None, thresholds: Path | None, output: str) -> None:
+    """Show saved results again, of one run or of parts that were run apart. Exit code 1 if a claim does not hold."""
+    from truekeep.redteam.report import compose  # noqa: PLC0415
+    from truekeep.redteam.results import bounds  # noqa: PLC0415 - help must stay quick
+
+    again(results, bounds(thresholds), out, output, compose)
+
+
+def again(files: Sequence[Path], against: Sequence[Bound], out: Path | None, output: str, composed: Composed) -> None:
+    """Judge, write and show results that were saved before."""
+    from truekeep.redteam.results import (  # noqa: PLC0415
+        Results,
+        judge,
+        merged,
+    )
+
+    loaded = merged([Results.load(path) for path in files])
+    findings = judge(loaded, str(loaded.conditions.get("profile", "full")), against)
+    if (saved := _place(out)) is not None:
+        loaded.save(saved)
+    conclude(loaded, findings, out, output, composed)
+
+
+def _place(out: Path | None) -> Path | None:
+    """Where the results are kept, if they are."""
+    if out is None:
+        return None
+    out.mkdir(parents=True, exist_ok=True)
+    return out / RESULTS
+
+
+def conclude(
+    results: Results, findings: Sequence[ClaimFinding], out: Path | None, output: str, composed: Composed
+) -> None:
+    """Show and write what came of it. Exit code 1 if a claim does not hold."""
+    show(results, findings, output)
+    if out is not None:
+        _write(composed(results, findings), out)
+    if not all(finding.is_met for finding in findings):
+        sys.exit(REFUSED)
+
+
+def _write(document: Document, out: Path) -> None:
+    """The page, the Markdown and the plots; the results are there already."""
+    from truekeep.redteam.report_pages import html_page, write_markdown  # noqa: PLC0415
+
+    (out / "report.html").write_text(html_page(document), encoding="utf-8")
+    write_markdown(document, out, "README.md")
+    click.echo(f"Written to {out}: report.html, README.md and {RESULTS}.", err=True)
+
+
+def show(results: Results, findings: Sequence[ClaimFinding], output: str) -> None:
+    """The claims and the figures on the terminal, or everything as JSON."""
+    if output == "json":
+        claims = [
+            {"claim": one.bound.claim, "met": one.is_met, "found": one.sentence, "hits": one.hits, "total": one.total}
+            for one in findings
+        ]
+        print_json({**results.as_dict(), "claims": claims})
+        return
+    out = console()
+    listing = table("", "claim", "found", wide="claim")
+    for one in findings:
+        listing.add_row(one.state, one.bound.claim, one.sentence)
+    out.print(listing)
+    out.print(f"{sum(one.is_met for one in findings)} of {len(findings)} claims hold.", style="bold")
+    for step, reason in results.left_out.items():
+        out.print(f"Left out: {step}: {reason}", markup=False)
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{what}: {done:,} of {total:,}", err=True, nl=False)
+    elif what.startswith("step "):  # a log has no line to write over, and a run may take hours
+        click.echo(f"{what} ({done:,} of {total:,})", err=True)
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        click.echo("\r\033[K", err=True, nl=False)

@@ -60,7 +60,7 @@ def influence(
     from truekeep.config import Paths, Settings  # noqa: PLC0415
     from truekeep.ops import redteam_scores as scores  # noqa: PLC0415 - help must stay quick
     from truekeep.redteam.attack_files import chosen_attacks  # noqa: PLC0415
-    from truekeep.redteam.runs import influence as attacked  # noqa: PLC0415
+    from truekeep.redteam.battery import influence as attacked  # noqa: PLC0415
 
     listed = chosen_attacks(attack)
     if only_list:

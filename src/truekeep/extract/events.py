@@ -10,7 +10,6 @@ PROMPT_REFUSED = "Custom prompt security validation failed"
 TEMPLATE_REFUSED = "Template formatting security error"
 MEMORY_FILTERED = "Filtered potentially unsafe memory"
 MODEL_FAILED = "Extraction model call failed"
-PROOF_FAILED = "Quote could not be checked"
 EXTRACTION_FAILED = "Extraction failed"
 
 _LEVELS = {MEMORY_FILTERED: logging.WARNING, MODEL_FAILED: logging.WARNING, EXTRACTION_FAILED: logging.WARNING}

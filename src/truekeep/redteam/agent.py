@@ -12,8 +12,8 @@ from truekeep.config import Settings
 from truekeep.redteam.agent_hosts import MEMBERS, Guarding, Host, KeepHost, PlainHost
 from truekeep.redteam.agent_scenarios import Scenario, attacks, honest
 from truekeep.redteam.agent_sessions import Tally, live, prepare
+from truekeep.redteam.encoders import cached
 from truekeep.redteam.figures import US, Progress, ResultRow, silent
-from truekeep.redteam.homes import cached
 from truekeep.redteam.obedient_model import Line, obedient, obedient_model
 from truekeep.redteam.stage import Clock
 

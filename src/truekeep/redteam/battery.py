@@ -6,22 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from truekeep.config import Settings
 from truekeep.redteam.attack import Attack, Truth
+from truekeep.redteam.attack_files import attacks
 from truekeep.redteam.figures import Progress, Rate, silent
 from truekeep.redteam.honest import CORROBORATED, Fact, FactsFound, HonestAsking
+from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.playing import AttackOutcome, holds, run, totals
 from truekeep.redteam.stage import Stage
 from truekeep.redteam.store import OWNER
 
-if TYPE_CHECKING:
-    from truekeep.redteam.keep_store import KeepStore
+Keeps = Callable[[int, int], KeepStore]
+"""An honest keep of a size, filled by a seed."""
 
-    Keeps = Callable[[int, int], KeepStore]
-    """An honest keep of a size, filled by a seed."""
-
+SIZES = (60, 500, 2_000, 10_000)
 _BYSTANDERS = {OWNER: 6, CORROBORATED: 4}
 _MOST_SEEDS = 16  # runs that are tried until enough honest questions were asked
 
@@ -124,3 +125,21 @@ def _asked(first: KeepStore, keeps: Keeps, questions: int, progress: Progress) -
             asking.ask(keep, keep.facts)
         progress(f"honest questions on {first.size:,}", seed, _MOST_SEEDS - 1)
     return asking.found(first.size)
+
+
+def influence(
+    settings: Settings,
+    sizes: Sequence[int] = SIZES,
+    listed: Sequence[Attack] | None = None,
+    *,
+    questions: int = 200,
+    config: Path | None = None,
+    progress: Progress = silent,
+) -> BatteryReport:
+    """The whole battery on keeps with these settings, and the rules in ``config``; in temporary directories."""
+
+    def keeps(size: int, seed: int) -> KeepStore:
+        return KeepStore.holding(size, settings, seed=seed, config=config, progress=progress)
+
+    playing = attacks() if listed is None else listed
+    return battery(keeps, settings, sizes, playing, questions=questions, progress=progress)

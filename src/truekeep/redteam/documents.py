@@ -26,7 +26,7 @@ from truekeep.config import Settings
 from truekeep.redteam.agent_hosts import Guarding, KeepHost
 from truekeep.redteam.agent_scenarios import AgentEvent, ToolCall
 from truekeep.redteam.figures import Progress, ResultRow, silent
-from truekeep.redteam.homes import Home
+from truekeep.redteam.keep_store import Home
 from truekeep.redteam.obedient_model import obedient, obedient_model
 from truekeep.redteam.stage import Clock
 

@@ -19,7 +19,7 @@ from truekeep.redteam.sources import made_up
 from truekeep.redteam.store import OWNER, PAGE, SYSTEM, TextEntry
 
 if TYPE_CHECKING:
-    from truekeep.redteam.homes import NamedEmbedder
+    from truekeep.redteam.encoders import NamedEmbedder
     from truekeep.redteam.store import Store
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
@@ -14,20 +18,85 @@ from truekeep import __version__
 from truekeep.config import Settings
 from truekeep.embed import Embedder
 from truekeep.keep import Keep
+from truekeep.redteam.encoders import cached
 from truekeep.redteam.figures import US, Progress, Rate, silent
-from truekeep.redteam.homes import Home, cached
 from truekeep.redteam.honest import Fact, facts, told
 from truekeep.redteam.keep_target import KeepTarget
 from truekeep.redteam.stage import Clock, Stage
 from truekeep.redteam.store import HELD, OWNER, PAGE, REFUSED, STORED, SYSTEM, StoreHit, TextEntry
+from truekeep.rules.registry import FILE as RULES
 from truekeep.types import Decision, Verdict
 
+KEEP = "arena"
+_CONFIGURATION = ("config.toml", RULES)
+Now = Callable[[], datetime]
 COPIED = 10_000
 """Up to this size a reset is a fresh copy of the home; above it what was planted is revoked, which costs less."""
 _BATCH = 256
 _CAME = {Decision.ACCEPT: STORED, Decision.QUARANTINE: HELD, Decision.REJECT: REFUSED}
 _KINDS = ("semantic", "episodic")
 _PERSON = "eva"
+
+
+class Home:
+    """A directory with one keep in it, with the settings and rules of a real home and none of its keys."""
+
+    def __init__(
+        self,
+        place: Path,
+        settings: Settings,
+        *,
+        config: Path | None = None,
+        embedder: Callable[[], Embedder | None] | None = None,
+    ) -> None:
+        """``embedder`` stands in for the one that the settings name."""
+        self.place = place
+        # Where keys and anchors of real keeps are is nothing to an attacked copy.
+        self.settings = replace(settings, anchor="keys", master_key="")
+        self._embedder = embedder or partial(cached, settings.embedder)
+        place.mkdir(parents=True)
+        for name in _CONFIGURATION:
+            if config is not None and (file := config / name).is_file():
+                shutil.copy(file, place / name)
+
+    @contextmanager
+    def opened(self, clock: Now) -> Iterator[Keep]:
+        """The keep itself."""
+        with self.opened_at(self.place, clock) as keep:
+            yield keep
+
+    @contextmanager
+    def copied(self, to: Path, clock: Now) -> Iterator[Keep]:
+        """The keep in a copy of the home, which is gone afterwards."""
+        shutil.rmtree(to, ignore_errors=True)
+        shutil.copytree(self.place, to)
+        try:
+            with self.opened_at(to, clock) as keep:
+                yield keep
+        finally:
+            shutil.rmtree(to, ignore_errors=True)
+
+    @contextmanager
+    def opened_at(self, place: Path, clock: Now, name: str = KEEP) -> Iterator[Keep]:
+        """The keep, or one of another name, in a copy of the home."""
+        with (
+            _own_keys(),
+            Keep.open(
+                name, home=place, settings=self.settings, embedder=self._embedder, clock=clock, background=False
+            ) as keep,
+        ):
+            yield keep
+
+
+@contextmanager
+def _own_keys() -> Iterator[None]:
+    """Keys are made beside the copy, even where a variable moves those of real keeps."""
+    moved = os.environ.pop("TRUEKEEP_KEYS", None)
+    try:
+        yield
+    finally:
+        if moved is not None:
+            os.environ["TRUEKEEP_KEYS"] = moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from truekeep.redteam.retrieval_attacks import (
 from truekeep.redteam.store import STORED, OpenGate, Store, StoreHit
 
 if TYPE_CHECKING:
-    from truekeep.redteam.homes import NamedEmbedder
+    from truekeep.redteam.encoders import NamedEmbedder
 
 PART = "retrieval"
 K = 5

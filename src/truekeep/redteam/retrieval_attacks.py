@@ -19,7 +19,7 @@ from truekeep.redteam.store import PAGE, TextEntry
 
 if TYPE_CHECKING:
     from truekeep.embed import Embedder
-    from truekeep.redteam.homes import NamedEmbedder
+    from truekeep.redteam.encoders import NamedEmbedder
 
 
 ATTACKS: dict[str, RetrievalAttack] = {}
@@ -270,8 +270,6 @@ def _data() -> dict[str, Any]:
 
 
 STEPS, TRIES, CARRIERS = 5, 6, 3
-ENCODINGS = STEPS * TRIES * (CARRIERS + 1) + CARRIERS + 1
-"""The most texts that one search has embedded."""
 
 
 def searched(words: str, payload: str, carriers: Sequence[str], encoder: NamedEmbedder) -> str:

@@ -6,25 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truekeep.config import Settings
 from truekeep.errors import InvalidRequest, TruekeepError
+from truekeep.redteam.battery import SIZES
+from truekeep.redteam.encoders import NONE, NamedEmbedder, encoder
 from truekeep.redteam.figures import US, CannotRun, Progress, ResultRow, silent
-from truekeep.redteam.homes import NONE, NamedEmbedder, encoder
 from truekeep.redteam.results import Installation, Measurement
 from truekeep.redteam.retrieval import FULL, QUICK, Plan
 
 if TYPE_CHECKING:
-    from truekeep.redteam.attack import Attack
-    from truekeep.redteam.battery import BatteryReport
     from truekeep.redteam.hunt import Fresh, SearchResult
     from truekeep.redteam.keep_store import KeepStore
     from truekeep.redteam.store import Store
 
 PLAIN, OWN = "plain store", "own"
-SIZES = (60, 500, 2_000, 10_000)
 SHARE = 30
 """A quick run plays every so many-th attack of the battery."""
 SEARCHING = 120.0
@@ -76,27 +73,6 @@ def full() -> Iterator[Measurement]:
     yield reviewed(own)
     yield from searched()
     yield from acted()
-
-
-def influence(
-    settings: Settings,
-    sizes: Sequence[int] = SIZES,
-    listed: Sequence[Attack] | None = None,
-    *,
-    questions: int = 200,
-    config: Path | None = None,
-    progress: Progress = silent,
-) -> BatteryReport:
-    """The whole battery on keeps with these settings, and the rules in ``config``; in temporary directories."""
-    from truekeep.redteam.attack_files import attacks
-    from truekeep.redteam.battery import battery
-    from truekeep.redteam.keep_store import KeepStore
-
-    def keeps(size: int, seed: int) -> KeepStore:
-        return KeepStore.holding(size, settings, seed=seed, config=config, progress=progress)
-
-    playing = attacks() if listed is None else listed
-    return battery(keeps, settings, sizes, playing, questions=questions, progress=progress)
 
 
 def hunted(fresh: Fresh, seconds: float, progress: Progress = silent) -> SearchResult:

@@ -11,7 +11,7 @@ from truekeep.redteam.honest import GROUPS, READ, Fact, FactsFound, HonestAsking
 from truekeep.redteam.store import OWNER, Store, TextEntry
 
 if TYPE_CHECKING:
-    from truekeep.redteam.homes import NamedEmbedder
+    from truekeep.redteam.encoders import NamedEmbedder
     from truekeep.redteam.keep_store import Effort
 
 PART = "utility"

@@ -238,12 +238,6 @@ def phone(text: str) -> str:
     return "+" + digits[2:] if text.startswith("00") else digits
 
 
-def iban_checks(compacted: str) -> bool:
-    """Whether the check digits of an IBAN are right (ISO 7064 mod 97-10)."""
-    turned = compacted[4:] + compacted[:4]
-    return int("".join(str(int(char, 36)) for char in turned)) % 97 == 1
-
-
 def wallet(text: str) -> str:
     """A wallet address; hexadecimal ones ignore letter case, the others do not."""
     return text.lower() if text.startswith("0x") else text

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 
@@ -82,25 +81,11 @@ def _pairs(run: str) -> str:
 _MARKS = "?\uff1f\u061f"
 # The question mark inside a URL asks nothing, and the point inside a number ends nothing.
 _ASKS = re.compile(rf"[{_MARKS}](?!\w)|\u00bf")
-_ENDS = re.compile(rf"[.!\u2026\u3002\uff01{_MARKS}](?!\w)|\n")
 
 
 def asks(text: str) -> bool:
     """Whether anything in the text is a question."""
     return _ASKS.search(text) is not None
-
-
-def asked_at(text: str) -> Callable[[int], bool]:
-    """A test of whether the sentence around a place in the text is a question."""
-    if not asks(text):
-        return lambda _: False
-    ends = [match.start() for match in _ENDS.finditer(text)]
-
-    def is_asked(place: int) -> bool:
-        after = bisect_left(ends, place)
-        return after < len(ends) and text[ends[after]] in _MARKS
-
-    return is_asked
 
 
 STATEMENT_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")

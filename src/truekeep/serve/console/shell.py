@@ -8,12 +8,15 @@ nothing that is not the console's own, and cannot be framed.
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 
-from truekeep.serve.bodies import App, Message, Receive, Scope, Send
 from truekeep.serve.problem import problem
 from truekeep.serve.sender import Sender, sender_of
+
+if TYPE_CHECKING:
+    from truekeep.serve.bodies import App, Message, Receive, Scope, Send
 
 PATH = "/console"
 _POLICY = (

@@ -25,7 +25,6 @@ _TIME = re.compile(
 _MADE_ID = re.compile(r"(?=.{1,64}$)[A-Za-z0-9]+(?:[._:-][A-Za-z0-9]+){0,4}")
 _LONGEST_WORD = re.compile(r"[^\W\d_]{13,}")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,9})?")
-_ID_WORDS = frozenset({"id", "ids", "uuid", "guid", "key", "number", "ref"})
 _SHORT_FIELD = 80
 """Letters of a field that can be a name; longer ones are texts, and what they speak of is not what the record is."""
 _DEEPEST = 32  # far from the interpreter's own limit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 _OPERATORS = re.compile(r"&&|\|\||[;|&\n]|\$\(|`|<\(|>\(|>>?|<<?")
@@ -22,14 +21,6 @@ def simple_commands(text: str) -> list[str]:
 def has_substitution(text: str) -> bool:
     """Whether a command line is filled in from elsewhere while it runs."""
     return bool(_SUBSTITUTION.search(text))
-
-
-def words_of_command(text: str) -> list[str]:
-    """Program and arguments of one command; unbalanced quotes leave it in one piece."""
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return [text]
 
 
 def reads_only(sql: str) -> bool:
