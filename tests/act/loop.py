@@ -57,7 +57,7 @@ def run_agent(url: str, agent: Handle, office: Office, prompt: list[dict[str, st
     messages: list[dict[str, Any]] = list(prompt)
     attempts: list[Attempt] = []
     for _ in range(_MOST_TURNS):
-        reply = httpx.post(f"{url}/chat/completions", json={"model": "obedient", "messages": messages}, timeout=10)
+        reply = httpx.post(f"{url}/chat/completions", json={"model": "obedient", "messages": messages}, timeout=60)
         message = reply.raise_for_status().json()["choices"][0]["message"]
         messages.append(message)
         if not message.get("tool_calls"):

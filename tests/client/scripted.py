@@ -98,4 +98,4 @@ def scripted(*answers: Said | Callable[..., Said]) -> Iterator[Script]:
             yield script
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(60)

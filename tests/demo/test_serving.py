@@ -27,7 +27,7 @@ def free_port() -> int:
         return int(listening.getsockname()[1])
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_the_demo_serves_the_story_behind_a_link_and_leaves_a_real_home_alone(tmp_path: Path) -> None:
     real, port = tmp_path / "real", free_port()
     environment = {**os.environ, "TRUEKEEP_HOME": str(real), "TRUEKEEP_KEYS": str(tmp_path / "real-keys")}

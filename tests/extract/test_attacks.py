@@ -42,7 +42,7 @@ def session(keep: Keep, *turns: tuple[str, str], mediated: bool = True) -> str:
 
 def extracted(keep: Keep, name: str, *memories: dict[str, Any]) -> tuple[Taken, ...]:
     with serving(remembers(*memories)) as server:
-        model = ChatModel(ModelSettings(server.url, "hostile", timeout=5, attempts=1))
+        model = ChatModel(ModelSettings(server.url, "hostile", attempts=1))
         return keep.extract(name, model=model).taken
 
 

@@ -48,7 +48,7 @@ def at_once() -> Settings:
     return Settings(embedder="none", learn="discrete", learn_debounce_seconds=0)
 
 
-def chat(url: str, *, timeout: float = 5, attempts: int = 1) -> ChatModel:
+def chat(url: str, *, timeout: float = 60, attempts: int = 1) -> ChatModel:
     return ChatModel(ModelSettings(url, "test", timeout=timeout, attempts=attempts, backoff=0))
 
 
@@ -336,7 +336,7 @@ def test_a_model_that_fails_loses_nothing_and_the_session_stays_queued(keep: Kee
     behaviour, code = FAILURES[failure]
     keep.observe("s-1", "user", SAID)
     with serving(behaviour) as server, pytest.raises(ModelError) as caught:
-        keep.extract("s-1", model=chat(server.url, timeout=0.3 if code == "model_timeout" else 5))
+        keep.extract("s-1", model=chat(server.url, timeout=0.3 if code == "model_timeout" else 60))
     assert caught.value.code == code
     assert (job_of(keep).state, job_of(keep).code, contents(keep)) == ("waiting", code, [])
     clock.advance(hours=1)

@@ -27,7 +27,7 @@ TRUE = {"text": "The user lives in Porto", "quotes": [{"quote": "I live in Porto
 
 
 def chat(server: ModelServer) -> ChatModel:
-    return ChatModel(ModelSettings(server.url, "test-model", timeout=5, attempts=1))
+    return ChatModel(ModelSettings(server.url, "test-model", attempts=1))
 
 
 @pytest.fixture

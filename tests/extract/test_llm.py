@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
 from typing import Any
 
 import pytest
@@ -105,10 +104,8 @@ def test_a_fenced_reply_is_read() -> None:
 
 @pytest.mark.parametrize("behaviour", [never_answers, dribbles_headers, dribbles_body])
 def test_an_endpoint_that_never_finishes_is_left_at_the_deadline(behaviour: Behaviour) -> None:
-    started = time.monotonic()
-    error = failure(behaviour, timeout=0.3)
-    assert error.code == "model_timeout"
-    assert time.monotonic() - started < 3
+    # Whoever waited for the end of a reply or a header, or began to count anew with every byte, would never come back.
+    assert failure(behaviour, timeout=0.3).code == "model_timeout"
 
 
 def test_ten_megabytes_are_not_read_to_the_end() -> None:

@@ -14,6 +14,7 @@ from tests.extract.model_server import remembers, serving
 from truekeep import Decision, Keep
 from truekeep.extract.endpoint import ModelSettings
 from truekeep.extract.llm import ChatModel
+from truekeep.extract.run import Distilled
 
 PAYLOADS = {
     "refund": (
@@ -72,23 +73,29 @@ def keep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keep]:
         yield opened
 
 
+def poisoned(keep: Keep, strategy: str, manner: str, payload: str) -> tuple[str, Distilled]:
+    """Such a session, distilled by a model that does what the page says; its name and what came of it."""
+    session = begun(keep, PAYLOADS[payload][0], mediated=payload != "omit")
+    with serving(remembers(obedient(manner, *PAYLOADS[payload]))) as server:
+        model = ChatModel(ModelSettings(server.url, "obedient", attempts=1))
+        return session, keep.extract(session, strategy, via="user", model=model, **OPTIONS[strategy])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", OPTIONS)
 @pytest.mark.parametrize("manner", MANNERS)
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_poison_never_reaches_the_active_store(keep: Keep, strategy: str, manner: str, payload: str) -> None:
     poison, paraphrase = PAYLOADS[payload]
-    session = begun(keep, poison, mediated=payload != "omit")
-    with serving(remembers(obedient(manner, poison, paraphrase))) as server:
-        model = ChatModel(ModelSettings(server.url, "obedient", timeout=5, attempts=1))
-        done = keep.extract(session, strategy, via="user", model=model, **OPTIONS[strategy])
+    session, done = poisoned(keep, strategy, manner, payload)
     assert all(one.verdict.decision is not Decision.ACCEPT for one in done.taken if not one.is_owners)
     assert all(words not in keep.snapshot(f"{session}-next").text for words in (poison, paraphrase))
     assert all(words not in hit.text + hit.gist for hit in keep.recall(poison) for words in (poison, paraphrase))
 
 
-@pytest.mark.slow
-def test_after_all_of_that_only_the_owners_words_are_kept_and_every_item_names_its_true_source(keep: Keep) -> None:
+def test_however_it_is_poisoned_only_the_owners_words_are_kept_and_every_item_names_its_true_source(keep: Keep) -> None:
+    for payload, manner in zip(PAYLOADS, MANNERS, strict=False):
+        poisoned(keep, "discrete", manner, payload)
     assert {memory["content"] for memory in keep.get_memories()} <= set(SAID)
     quoted = [item for item in keep.review.list() if item.memory.origin.quote in {p for p, _ in PAYLOADS.values()}]
     assert quoted
@@ -100,7 +107,7 @@ def test_a_true_fact_from_the_same_model_and_conversation_is_accepted(keep: Keep
     session = begun(keep, PAYLOADS["refund"][0])
     claim = {"quote": "I live in Porto", "message_id": "m2"}
     with serving(remembers({"text": "Ana lives in Porto", "quotes": [claim]})) as server:
-        model = ChatModel(ModelSettings(server.url, "obedient", timeout=5, attempts=1))
+        model = ChatModel(ModelSettings(server.url, "obedient", attempts=1))
         keep.extract(session, model=model)
     memory = next(one for one in keep.get_memories() if one["content"] == SAID[0])
     assert (memory["standing"], memory["gist"]) == ("owner", "")

@@ -40,7 +40,7 @@ def run(
     name: str, options: dict[str, Any], *script: Behaviour, talk: Conversation = TALK
 ) -> tuple[list[Extraction], ModelServer]:
     with serving(*script) as server:
-        model = ChatModel(ModelSettings(server.url, "test-model", timeout=5, attempts=2, backoff=0))
+        model = ChatModel(ModelSettings(server.url, "test-model", attempts=2, backoff=0))
         return make_strategy(name, **options).extract(talk, model), server
 
 

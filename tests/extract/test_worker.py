@@ -185,7 +185,7 @@ def test_two_keeps_on_one_file_share_the_work(home: Path) -> None:
     done: queue.Queue[Distilled] = queue.Queue()
     with opened(home, learn="discrete") as first, opened(home, learn="discrete") as second, serving(told) as server:
         for keep in (first, second):
-            keep.extraction.start(ChatModel(ModelSettings(server.url, "test", timeout=5)), on_done=done.put)
+            keep.extraction.start(ChatModel(ModelSettings(server.url, "test")), on_done=done.put)
         for number in range(6):
             first.observe(f"s-{number}", "user", f"I live in Porto, house {number}.")
         ran = sorted((one.task.session, one.task.strategy) for one in (done.get(timeout=PATIENCE) for _ in range(12)))

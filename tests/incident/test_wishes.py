@@ -90,9 +90,9 @@ def test_reading_a_message_takes_time_in_proportion_to_its_length() -> None:
     import time
 
     def seconds(text: str) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         read_wishes(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     hostile = "please oh and forget what i told you about " * 100
     assert seconds(hostile * 2) < 1.0

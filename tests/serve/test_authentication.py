@@ -46,7 +46,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def status(served: Served, header: str | bytes | None, path: str = "/v1/long-term-memory/") -> int:
     headers: Any = {"Authorization": header} if header is not None else {}
-    return httpx.get(served.address + path, headers=headers, trust_env=False).status_code
+    return httpx.get(served.address + path, headers=headers, timeout=60, trust_env=False).status_code
 
 
 def claims(**changes: Any) -> dict[str, Any]:
@@ -165,19 +165,19 @@ def test_revoked_and_expired_tokens_are_refused_while_it_runs(guarded: Served) -
 def test_a_token_in_the_query_a_cookie_or_the_body_is_none(guarded: Served) -> None:
     secret = guarded.token("owner")
     assert status(guarded, None, f"/v1/long-term-memory/?access_token={secret}&token={secret}") == 401
-    answer = httpx.get(f"{guarded.address}/v1/channels", cookies={"token": secret}, trust_env=False)
+    answer = httpx.get(f"{guarded.address}/v1/channels", cookies={"token": secret}, timeout=60, trust_env=False)
     assert answer.status_code == 401
 
 
 @pytest.mark.parametrize("name", ["X-Forwarded-User", "X-Remote-User", "X-Truekeep-Channel", "X-User-Id"])
 def test_no_other_header_says_who_calls(guarded: Served, name: str) -> None:
-    answer = httpx.get(f"{guarded.address}/v1/long-term-memory/", headers={name: "alice"}, trust_env=False)
+    answer = httpx.get(f"{guarded.address}/v1/long-term-memory/", headers={name: "alice"}, timeout=60, trust_env=False)
     assert answer.status_code == 401
 
 
 def raw(served: Served, request: bytes) -> bytes:
     host, _, port = served.address.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         found = b""
@@ -198,9 +198,11 @@ def test_two_authorizations_do_not_add_up(guarded: Served) -> None:
 
 
 def test_a_request_id_cannot_carry_a_header_or_a_line(guarded: Served) -> None:
-    answer = httpx.get(f"{guarded.address}/v1/health", headers={"X-Request-Id": "a b\tc;d"}, trust_env=False)
+    answer = httpx.get(
+        f"{guarded.address}/v1/health", headers={"X-Request-Id": "a b\tc;d"}, timeout=60, trust_env=False
+    )
     assert answer.headers["x-request-id"] != "a b\tc;d"
-    kept = httpx.get(f"{guarded.address}/v1/health", headers={"X-Request-Id": "trace-1"}, trust_env=False)
+    kept = httpx.get(f"{guarded.address}/v1/health", headers={"X-Request-Id": "trace-1"}, timeout=60, trust_env=False)
     assert kept.headers["x-request-id"] == "trace-1"
 
 
@@ -210,7 +212,9 @@ def test_a_subject_of_any_form_signs_decisions(guarded: Served) -> None:
     token = signed(
         claims(sub="auth0|eva<1>", truekeep_keep="signing", truekeep_channel="reviewer:eva", truekeep_may="review")
     )
-    with httpx.Client(base_url=guarded.address, headers={"Authorization": f"Bearer {token}"}, trust_env=False) as eva:
+    with httpx.Client(
+        base_url=guarded.address, headers={"Authorization": f"Bearer {token}"}, timeout=60, trust_env=False
+    ) as eva:
         item = eva.get("/v1/review").json()["items"][0]
         tag = {"If-Match": f'"{item["etag"]}"'}
         done = eva.post(f"/v1/review/{item['id']}/approve", json={"reason": "ok"}, headers=tag)
@@ -242,15 +246,20 @@ def test_off_this_machine_it_does_not_start_in_the_open(tmp_path: Path) -> None:
 def test_without_authentication_a_page_in_a_browser_gets_nowhere(home: Path) -> None:
     with running(home, unsafe_no_auth="alice") as service:
         address = f"{service.address}/v1/long-term-memory/"
-        assert httpx.get(address, trust_env=False).status_code == 200
-        assert httpx.get(address, headers={"Origin": "https://evil.example"}, trust_env=False).status_code == 401
-        assert httpx.get(address, headers={"Host": "evil.example"}, trust_env=False).status_code == 401
-        assert httpx.get(f"{service.address}/v1/review", trust_env=False).status_code == 403
+        assert httpx.get(address, timeout=60, trust_env=False).status_code == 200
+        assert (
+            httpx.get(address, headers={"Origin": "https://evil.example"}, timeout=60, trust_env=False).status_code
+            == 401
+        )
+        assert httpx.get(address, headers={"Host": "evil.example"}, timeout=60, trust_env=False).status_code == 401
+        assert httpx.get(f"{service.address}/v1/review", timeout=60, trust_env=False).status_code == 403
         for site in ("cross-site", "same-site"):  # a picture's address, and a page on another port
-            assert httpx.get(address, headers={"Sec-Fetch-Site": site}, trust_env=False).status_code == 401
-            refused = httpx.post(address, headers={"Sec-Fetch-Site": site}, json={"memories": []}, trust_env=False)
+            assert httpx.get(address, headers={"Sec-Fetch-Site": site}, timeout=60, trust_env=False).status_code == 401
+            refused = httpx.post(
+                address, headers={"Sec-Fetch-Site": site}, json={"memories": []}, timeout=60, trust_env=False
+            )
             assert (refused.status_code, refused.json()["code"]) == (403, "cross_origin")
-        assert httpx.get(address, headers={"Sec-Fetch-Site": "none"}, trust_env=False).status_code == 200
+        assert httpx.get(address, headers={"Sec-Fetch-Site": "none"}, timeout=60, trust_env=False).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def bobs_ids(town: Served) -> list[str]:
 
 @cache
 def described(address: str) -> Any:
-    return httpx.get(f"{address}/openapi.json", trust_env=False).json()
+    return httpx.get(f"{address}/openapi.json", timeout=60, trust_env=False).json()
 
 
 def operations(town: Served) -> list[tuple[str, str, dict[str, Any]]]:
@@ -124,7 +124,9 @@ def test_no_token_of_another_keep_reads_changes_or_notices_anything(town: Served
 
 def test_a_pattern_reaches_no_keep_beside_it(town: Served) -> None:
     token, _ = town.tokens.add("team-*", "user", ["read", "write", "delete"])
-    client = httpx.Client(base_url=town.address, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
+    client = httpx.Client(
+        base_url=town.address, headers={"Authorization": f"Bearer {token}"}, timeout=60, trust_env=False
+    )
     with client:
         assert create(client, "x").status_code == 400  # it has to say which
         named = client.post(

@@ -49,7 +49,7 @@ def bearer(token: str) -> str:
 
 
 def connected(served: Served) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port_of(served)), timeout=20)
+    return socket.create_connection(("127.0.0.1", port_of(served)), timeout=60)
 
 
 def answer_of(connection: socket.socket) -> int:
@@ -81,7 +81,7 @@ def test_of_a_stranger_the_console_reads_no_more_than_a_sign_in(narrow: Served) 
 
 
 def test_a_refused_client_may_go_on_with_its_connection(narrow: Served) -> None:
-    with httpx.Client(base_url=narrow.address, trust_env=False) as client:
+    with httpx.Client(base_url=narrow.address, timeout=60, trust_env=False) as client:
         assert client.post("/v1/scan", content=b"x" * 20_000).status_code == 401
         assert client.get("/v1/health").status_code == 200
 
@@ -93,7 +93,7 @@ def test_readers_that_never_read_are_cut_off(narrow: Served) -> None:
         for _ in range(20):
             reader = socket.socket()
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            reader.settimeout(20)
+            reader.settimeout(60)
             reader.connect(("127.0.0.1", port_of(narrow)))
             reader.sendall(head("/openapi.json", method="GET") * 30)  # more than the system's buffers take
             readers.append(reader)
@@ -337,7 +337,7 @@ def test_a_caller_has_no_more_turns_than_its_share_and_idle_ones_stay_free() -> 
         own = [turns.turn("greedy") for _ in range(3)]
         waiting = [asyncio.ensure_future(turn.take()) for turn in own]
         await asyncio.sleep(0)
-        await asyncio.wait_for(turns.turn("modest").take(), 5)
+        await asyncio.wait_for(turns.turn("modest").take(), 60)
         found = [task.done() for task in waiting]
         own[0].give_back()
         own[0].give_back()
@@ -353,7 +353,7 @@ def test_a_turn_is_set_aside_while_a_person_is_asked_and_kept_while_work_goes_on
         turn, other = turns.turn("a"), turns.turn("a")
         await turn.take()
         async with turn.aside():
-            await asyncio.wait_for(other.take(), 5)
+            await asyncio.wait_for(other.take(), 60)
             other.give_back()
             told.append("others went on")
         async with turn.held():
@@ -361,7 +361,7 @@ def test_a_turn_is_set_aside_while_a_person_is_asked_and_kept_while_work_goes_on
             queued = asyncio.ensure_future(other.take())
             await asyncio.sleep(0)
             told.append(f"others wait: {not queued.done()}")
-        await asyncio.wait_for(queued, 5)
+        await asyncio.wait_for(queued, 60)
         return told
 
     assert asyncio.run(story()) == ["others went on", "others wait: True"]
@@ -377,7 +377,7 @@ def test_a_client_that_leaves_the_queue_takes_no_turn_with_it() -> None:
         left.cancel()
         await asyncio.gather(left, return_exceptions=True)
         first.give_back()
-        await asyncio.wait_for(third.take(), 5)
+        await asyncio.wait_for(third.take(), 60)
 
     asyncio.run(story())
 

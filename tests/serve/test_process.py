@@ -165,8 +165,8 @@ def test_its_log_is_json_and_tells_nothing_that_was_said(home: Path) -> None:
     headers = owner(home, "alice")
     with process(home) as (running, address):
         body = {"memories": [{"text": "My secret garden is behind the mill"}]}
-        httpx.post(f"{address}/v1/long-term-memory/?note=hush", json=body, headers=headers, trust_env=False)
-        httpx.get(f"{address}/v1/long-term-memory/mem_0123", headers=headers, trust_env=False)
+        httpx.post(f"{address}/v1/long-term-memory/?note=hush", json=body, headers=headers, timeout=60, trust_env=False)
+        httpx.get(f"{address}/v1/long-term-memory/mem_0123", headers=headers, timeout=60, trust_env=False)
         os.killpg(running.pid, signal.SIGTERM)
         running.wait(30)
     lines = [line for line in (home / "log").read_text().splitlines() if line.startswith("{")]

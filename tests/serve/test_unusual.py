@@ -123,7 +123,7 @@ def require_fine(answer: Any, *where: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_800 if STRIDE == 1 else 120)
+@pytest.mark.timeout(1_800 if STRIDE == 1 else 300)
 def test_no_unusual_value_in_a_body_is_a_failure_or_is_repeated(town: Town, document: Document) -> None:
     for method, path, operation in document.operations():
         schema = document.body(operation)
@@ -142,7 +142,7 @@ def test_no_unusual_value_in_a_body_is_a_failure_or_is_repeated(town: Town, docu
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1_800 if STRIDE == 1 else 120)
+@pytest.mark.timeout(1_800 if STRIDE == 1 else 300)
 def test_no_unusual_value_in_an_address_or_a_header_is_a_failure_or_is_repeated(town: Town, document: Document) -> None:
     texts = [str(value) for value in VALUES.values() if not isinstance(value, dict | list)][:-1]
     for at, (method, path, operation) in enumerate(document.operations()):

@@ -32,7 +32,7 @@ def extracted(keep: Keep, extract: Callable[..., Distilled]) -> Verdict:
     """What becomes of a poison that a model takes out of the owner's own words."""
     keep.observe("s-1", "user", POISON)
     with serving(remembers({"text": POISON, "quotes": [{"quote": POISON, "message_id": "m1"}]})) as server:
-        model = ChatModel(ModelSettings(server.url, "test", timeout=5, attempts=1))
+        model = ChatModel(ModelSettings(server.url, "test", attempts=1))
         (taken,) = extract("s-1", model=model).taken
     return taken.verdict
 

@@ -78,7 +78,7 @@ class Place:
         """Somebody who is not signed in."""
         chosen = {"viewport": {"width": 1280, "height": 860}, "locale": "en-GB", **options}
         context = self.browser.new_context(**chosen)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(60_000)
         page = context.new_page()
         somebody = Person(context, page, self.served.address)
         self._watch(somebody)

@@ -162,7 +162,9 @@ def test_another_keep_is_as_unknown_as_none(service: Served, keep: str) -> None:
 def test_without_a_valid_token_nothing_is_served(service: Served, keep: str) -> None:
     presented, token = service.tokens.add(keep, "user", ("read", "write"))
     for headers in ({}, {"Authorization": "Bearer tk_0_0"}, {"Authorization": "Negotiate x"}):
-        answer = httpx.post(f"{service.address}/mcp", json=HELLO, headers={**ACCEPTS, **headers}, trust_env=False)
+        answer = httpx.post(
+            f"{service.address}/mcp", json=HELLO, headers={**ACCEPTS, **headers}, timeout=60, trust_env=False
+        )
         assert answer.status_code == 401
         assert answer.json()["code"] in ("not_authenticated", "invalid_token")
 
