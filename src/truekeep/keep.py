@@ -503,6 +503,7 @@ class Keep:
             attached=attached,
             by_agent=by_agent,
         )
+        self.actions.take_in(session_name(session))
 
     def observe_result(self, session: str, tool: str, result: Any, *, principal: str | None = None) -> None:
         """Report a tool's result, text or JSON; an empty one is fine. What of it taints follows from the tool's
@@ -510,6 +511,7 @@ class Keep:
         """
         declared = self.actions.tool(session_name(session), checked_name(tool))
         self._way_in.intake.observe_result(session, tool, declared, result, principal=principal)
+        self.actions.take_in(session_name(session))
 
     def is_clean(self, session: str) -> bool:
         """Whether nothing foreign is in a session's context, as far as anybody can know."""

@@ -248,6 +248,11 @@ class Boundary:
         """What is declared about a tool in a session; unknown ones have effects."""
         return tool_for(name, self._declared(session))
 
+    def take_in(self, session: str) -> None:
+        """Read what a session took in as soon as it is there, so that no call has to wait for it."""
+        self._sessions.transcript(session).read_for_calls(self._declared(session))
+        self._values.indexes()
+
     def evidence(self, session: str, whom: Reader) -> SessionEvidence:
         """Everything this session could have got a value from."""
         state, now = self._sessions.state(session), self._clock()

@@ -42,7 +42,7 @@ from truekeep.trust.flow.leaks import (
     names_secret_place,
     telling_values,
 )
-from truekeep.trust.flow.moments import moment_of
+from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, read
 from truekeep.trust.flow.requests import PROVING, ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, leaves, words_of
@@ -243,10 +243,7 @@ def _said_anywhere(evidence: SessionEvidence, value: TextReading) -> bool:
 def _leak(evidence: SessionEvidence, leaf: ArgumentLeaf, open_scopes: tuple[RequestScope, ...]) -> str:
     """What private value a query carries; a whole value that a result gave is how tools are chained, and none."""
     whole = read(leaf.text)
-    if (not whole.flat.strip().count(" ") and whole.flat.strip() in evidence.records.given) or moment_of(leaf.text) != (
-        None,
-        None,
-    ):
+    if (not whole.flat.strip().count(" ") and whole.flat.strip() in evidence.records.given) or is_moment(leaf.text):
         return ""
     if whole.sole and any(True for index in (evidence.foreign, evidence.private) for _ in index.holding(whole)):
         return ""
@@ -379,7 +376,15 @@ def _is_pointed(evidence: SessionEvidence, name: str) -> bool:
     if name in evidence.pointed:
         return True
     held = evidence.foreign.texts.get(name)
-    return held is not None and bool(held.origin) and _said_anywhere(evidence, read(held.origin))
+    if held is None or not held.origin:
+        return False
+    # A text is read only if it can stand there: a session may hold hundreds of them.
+    spelt = " ".join(held.origin.lower().split())
+    near = any(spelt[:_FEW_LETTERS] in message.reading.flat for message in evidence.requests.messages)
+    return near and _said_anywhere(evidence, read(held.origin))
+
+
+_FEW_LETTERS = 8
 
 
 def _is_denied(evidence: SessionEvidence, asked: bool, sources: Iterable[tuple[str, ...]]) -> bool:

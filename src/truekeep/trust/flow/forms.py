@@ -149,6 +149,12 @@ def common_words() -> frozenset[str]:
 
 
 @cache
+def copulas() -> frozenset[str]:
+    """Words of all languages that make a statement; every one is a single word."""
+    return frozenset(first for name in LANGUAGES for first in forms(name).phrases["copulas"])
+
+
+@cache
 def denying_words() -> frozenset[str]:
     """Single words of all languages that negate or refuse, and name nothing themselves."""
     sorts = [forms(name).phrases[sort] for name in LANGUAGES for sort in ("negation", "refusal")]

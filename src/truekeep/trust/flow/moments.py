@@ -27,6 +27,11 @@ def moment_of(text: str) -> tuple[str | None, str | None]:
     return (match[1], match[2]) if match else (None, None)
 
 
+def is_moment(text: str) -> bool:
+    """Whether a text is a day, a time or both, in ISO spelling."""
+    return moment_of(text) != (None, None)
+
+
 def in_other_units(leaf: ArgumentLeaf) -> Iterator[str]:
     """A number as the owner may have said it in another unit; what was rounded on the way is rounded back."""
     if isinstance(leaf.value, (bool, str)) or leaf.value is None or not math.isfinite(leaf.value):

@@ -8,7 +8,7 @@ from functools import cache
 
 from truekeep.trust.flow.forms import LANGUAGES, act_words, forms, name_words
 from truekeep.trust.flow.index import naming
-from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
+from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
 from truekeep.trust.flow.requests import ClauseSort
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
@@ -64,7 +64,7 @@ def _is_computed(form: str, leaves: Iterable[ArgumentLeaf], given: Iterable[Text
     number = float(form)
     spelt = {f"{number * factor:g}" for factor in (1, 60, 100, 3600)}
     hours = {f"{int(number):02d}", f"{int(number) + HALF_DAY:02d}"} if number < 32 else set()
-    return bool((spelt | hours) & digits) or any(moment_of(reading.flat.upper()) != (None, None) for reading in given)
+    return bool((spelt | hours) & digits) or any(is_moment(reading.flat.upper()) for reading in given)
 
 
 def says_as_dictated(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:

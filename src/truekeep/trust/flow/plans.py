@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from truekeep.trust.flow.moments import moment_of
+from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.reading import TextReading, read
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
 
@@ -26,7 +26,7 @@ def planned(evidence: SessionEvidence, entry: PlanEntry, leaf: ArgumentLeaf) -> 
         return any(_same(read(leaf.text), read(str(_plain(part)))) for part in _parts(said["literal"]))
     if "result" in said:
         return _from_result(evidence, said["result"], leaf)
-    return bool(said.get("content")) and leaf.role is not ArgumentRole.WHOLE and moment_of(leaf.text) != (None, None)
+    return bool(said.get("content")) and leaf.role is not ArgumentRole.WHOLE and is_moment(leaf.text)
 
 
 def _from_result(evidence: SessionEvidence, place: Any, leaf: ArgumentLeaf) -> bool:

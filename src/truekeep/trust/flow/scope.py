@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
-from truekeep.trust.flow.forms import LANGUAGES, common_words, denying_words, forms, name_words
+from truekeep.trust.flow.forms import common_words, copulas, denying_words, name_words
 from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OpenRequest, OwnerClause, OwnerSaid, passage
@@ -251,7 +251,7 @@ def _statement(held: HeldText, place: int) -> tuple[str, ...]:
     cuts = [0, *(match.end() for match in _PIECE.finditer(flat)), len(flat)]
     start, end = next((first, last) for first, last in pairwise(cuts) if place < last)
     words = tuple(word for word, _, _ in held.reading.between(start, end))
-    return words if any(forms(name).has("copulas", words) for name in LANGUAGES) else held.reading.words
+    return held.reading.words if copulas().isdisjoint(words) else words
 
 
 def _is_anothers(held: HeldText, place: int, key: str) -> bool:
@@ -259,7 +259,7 @@ def _is_anothers(held: HeldText, place: int, key: str) -> bool:
     roles, known = words_of("shared_words").intersection(name_words(key)), common_words() | words_of("shared_words")
     words = _statement(held, place)
     return any(
-        word in roles and what not in known and any(forms(name).has("copulas", (verb,)) for name in LANGUAGES)
+        word in roles and what not in known and verb in copulas()
         for word, what, verb in zip(words, words[1:], words[2:], strict=False)
     )
 
@@ -297,8 +297,8 @@ def named_in(message: OwnerSaid, sorts: Iterable[ClauseSort], within: range | No
 
 def denied_in(message: OwnerSaid) -> tuple[frozenset[str], ...]:
     """What a message negates, clause by clause, beyond what it asks for."""
-    asked = named_in(message, (ClauseSort.REQUEST,)) | frozenset(map(stem, denying_words()))
     denied = [place for place, clause in enumerate(message.clauses) if clause.denies]
+    asked = named_in(message, (ClauseSort.REQUEST,)) | frozenset(map(stem, denying_words())) if denied else frozenset()
     return tuple(named_in(message, (ClauseSort.STOPPED,), range(place, place + 1)) - asked for place in denied)
 
 

@@ -13,6 +13,7 @@ from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGra
 from truekeep.trust.flow.forms import act_words, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
+from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.omissions import (
     act_stems,
     breaks_standing_wish,
@@ -148,7 +149,7 @@ def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
     found = {leaf.path: prove(scope, leaf) for leaf in call.targets}
     for leaf in call.targets:
         # Once more, because a time may lean on a day that a later argument proves.
-        trial.settle(leaf, found[leaf.path] or prove(scope, leaf))
+        trial.settle(leaf, found[leaf.path] or (prove(scope, leaf) if is_moment(leaf.text) else None))
     proved = [leaf for leaf in call.targets if leaf not in trial.missing]
     for leaf in tuple(trial.missing):
         if of_proved_party(scope, leaf, proved):
