@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from truekeep.trust.flow.commands import reads_only_commands
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.index import TextIndex, naming, places_of, stands_whole
 from truekeep.trust.flow.leaks import (
@@ -45,7 +46,7 @@ from truekeep.trust.flow.leaks import (
 from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, read
 from truekeep.trust.flow.requests import PROVING, ClauseSort, passage
-from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, leaves, words_of
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, is_place, leaves, words_of
 from truekeep.trust.flow.scope import RequestScope, denied_in, reading_scopes, scopes
 from truekeep.trust.flow.structure import reads_only, simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
@@ -89,7 +90,8 @@ def judge(evidence: SessionEvidence, name: str, arguments: Mapping[str, Any]) ->
     """The answer to one call of a tool, from nothing but the evidence."""
     tool = tool_for(name, evidence.tools)
     found = leaves(tool, arguments)
-    reading = (tool.is_reading or _looks_up(evidence, tool, found)) and not any(_writes_sql(leaf) for leaf in found)
+    reading = tool.is_reading or _looks_up(evidence, tool, found) or _runs_reading(found)
+    reading = reading and not any(_writes_sql(leaf) for leaf in found)
     if tool.confirm:
         return CallJudgement(Answer.CONFIRM, "operator_asks", ("The operator has this tool confirmed.",))
     if evidence.clean:
@@ -102,6 +104,13 @@ def _looks_up(evidence: SessionEvidence, tool: Tool, found: tuple[ArgumentLeaf, 
     if tool.reads is not None or not names_a_record(tool.name):
         return False
     return bool(found) and all(leaf.text.strip().lower() in evidence.records.given for leaf in found)
+
+
+def _runs_reading(found: tuple[ArgumentLeaf, ...]) -> bool:
+    """Whether a call runs commands that only read, and does nothing else that needs the owner's word."""
+    lines = [leaf for leaf in found if leaf.role is ArgumentRole.WHOLE]
+    rest = [leaf for leaf in found if leaf.role is ArgumentRole.TARGET and not is_place(leaf.key)]
+    return bool(lines) and not rest and all(reads_only_commands(leaf.text) for leaf in lines)
 
 
 def _writes_sql(leaf: ArgumentLeaf) -> bool:

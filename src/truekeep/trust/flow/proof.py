@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from truekeep.trust.flow.commands import is_asked_for
 from truekeep.trust.flow.evidence import ValueOrigin
 from truekeep.trust.flow.forms import name_words
 from truekeep.trust.flow.index import naming
@@ -12,7 +13,7 @@ from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
 from truekeep.trust.flow.reading import TextReading, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerSaid
 from truekeep.trust.flow.results import SystemRecord
-from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, is_place, words_of
 from truekeep.trust.flow.scope import RequestScope, named_in, proves
 from truekeep.trust.flow.structure import has_substitution, simple_commands
 
@@ -20,6 +21,7 @@ _ASKED = frozenset({*PROVING, ClauseSort.QUESTION})
 _SMALL_NUMBER = re.compile(r"(?<![\d.])\d{1,2}(?![\d])")
 _NUMBERED = re.compile(r"([^\W\d_]{3,}) #?(\d{1,4})(?![\d.:,/-]*\d)")
 Rows = list[tuple[SystemRecord, str]]
+_SHORTEST_ROOT, _LONGEST_SUFFIX = 4, 3
 _MOST_SEGMENTS = 16
 """Parts of a path that are looked at; nobody dictates a longer one."""
 
@@ -48,6 +50,8 @@ def _by_shape(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> Va
         if (origin := prove_moment(scope, leaf, *moment) or prove_record(scope, value, leaf.key)) and moment[0]:
             scope.days.add(moment[0])
         return origin
+    if is_place(leaf.key) and _known(scope, leaf.text):
+        return ValueOrigin.MEMORY
     if leaf.widens and not value.sole:
         return ValueOrigin.REQUEST if scope.says_in_row(value) else None
     return _text(scope, leaf, value) if isinstance(leaf.value, str) else _number(scope, leaf, value)
@@ -62,8 +66,29 @@ def _whole(scope: RequestScope, text: str) -> ValueOrigin | None:
     """A command or code: each command of it stands whole in the owner's words or an acting passage."""
     if has_substitution(text):
         return None
+    if is_asked_for(
+        text, scope.stems | _acts_said(scope), lambda word: _operand(scope, word), lambda word: _known(scope, word)
+    ):
+        return ValueOrigin.REQUEST
     origins = [scope.plain(read(part)) for part in simple_commands(text)]
     return max(origins, key=_worse) if origins and all(origins) else None
+
+
+def _acts_said(scope: RequestScope) -> frozenset[str]:
+    return frozenset(stem(word) for place in scope.group for word in scope.own.clauses[place].words)
+
+
+def _operand(scope: RequestScope, word: str) -> bool:
+    value = read(word)
+    return bool(scope.plain(value) or ("/" in word and _path(scope, value)))
+
+
+def _known(scope: RequestScope, word: str) -> bool:
+    """Whether a place stands whole in the owner's words or in any acting passage, or is a plain name below one."""
+    if word.replace("_", "").replace("-", "").isalnum():
+        return True
+    value = read(word)
+    return any(True for _ in scope.evidence.memories.holding(value)) or scope.says(value)
 
 
 def _worse(origin: ValueOrigin | None) -> int:
@@ -92,10 +117,26 @@ def _number(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> Valu
 def _text(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> ValueOrigin | None:
     return (
         scope.plain(value, leaf.key)
-        or (ValueOrigin.REQUEST if not value.sole and scope.says_in_row(value) else None)
+        or (
+            ValueOrigin.REQUEST
+            if not value.sole and (scope.says_in_row(value) or _is_derived(scope, value, leaf.key))
+            else None
+        )
         or (_path(scope, value) if "/" in value.flat else None)
         or (ValueOrigin.MEMORY if not value.sole and _named_in_memory(scope, value) else None)
         or prove_record(scope, value, leaf.key)
+    )
+
+
+def _says_loosely(scope: RequestScope, value: TextReading, key: str) -> bool:
+    """Whether a text stands in the request in other forms of its words: "comment access" for the role ``commenter``."""
+    if scope.says_in_row(value):
+        return True
+    word = value.flat.strip()
+    is_choice = bool(frozenset(name_words(key)) & words_of("choices"))
+    return is_choice and any(
+        len(said) >= _SHORTEST_ROOT and word.startswith(said) and len(word) - len(said) <= _LONGEST_SUFFIX
+        for said in scope.clause.words
     )
 
 

@@ -38,7 +38,7 @@ _GROUPS = re.compile(r"(?<![\w.])\d{2,}(?:[ -]\d{2,})+(?![\w])")
 _DATE = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?:-?\d\d){0,3}")
 _SUB_ADDRESS = re.compile(r"\+[^@]*@")
 # Endings that inflect a word in the languages with tables; a stem only ever links a word with its other forms.
-_ENDINGS = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|en|em|er|e|n|t|a|u|y|i|o|om|ou|ovi|ami)$")
+_ENDINGS = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|en|em|er|e|n|t|a|u|y|i|o|om|ou|ov|och|ovi|ami|ia)$")
 _AMOUNTS = frozenset({Kind.NUMBER, Kind.MONEY, Kind.PERCENT})
 _PLAIN = {Kind.EMAIL: "mail", Kind.URL: "url", Kind.DOMAIN: "host", Kind.PATH: "path", Kind.TIME: "time"}
 _CODES = frozenset({Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.PHONE})

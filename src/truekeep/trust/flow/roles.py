@@ -147,6 +147,11 @@ def _flag(tool: Tool, key: str, value: bool) -> tuple[ArgumentRole, bool]:
     return (ArgumentRole.NEITHER if is_quiet else ArgumentRole.FLAG), False
 
 
+def is_place(key: str) -> bool:
+    """Whether an argument says where a command runs."""
+    return bool(_words(key) & words_of("working"))
+
+
 def widens(key: str, value: Scalar) -> bool:
     """Whether a value opens something up: a widening flag that is on, a guarding one that is off, a wide choice."""
     words = _words(key)

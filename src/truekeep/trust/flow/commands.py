@@ -1,0 +1,108 @@
+"""Command lines taken apart by their structure: programs that only read, and programs that the owner's word asks for.
+
+``data/act/commands.toml`` lists both. Operands are proved like any other value; an option that is not listed, a pipe, a
+redirection or a substitution leaves the whole line to be proved by the owner's whole wording.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from truekeep.trust.flow.leaks import telling_values
+from truekeep.trust.flow.reading import read_table, stem
+from truekeep.trust.flow.structure import has_substitution, words_of_command
+
+_LONG_OPTION = re.compile(r"--|-\w{5}|-o")
+_NEXT = re.compile(r"&&|;")
+_OTHER_OPERATORS = re.compile(r"[|<>&\n`\\]|\$")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCommand:
+    """One program with its subcommand: the words that ask for it, and what it may be given."""
+
+    words: tuple[str, ...]
+    said: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
+    free: frozenset[str] = frozenset()
+    text: frozenset[str] = frozenset()
+    known: bool = False
+    """Whether its operands need only stand in the owner's words or memories: going to a place does nothing."""
+
+
+@cache
+def _commands() -> tuple[KnownCommand, ...]:
+    rows = read_table("act", "commands.toml")["command"]
+    names = ("flags", "free", "text")
+    return tuple(
+        KnownCommand(
+            tuple(row["words"].split()),
+            frozenset(map(stem, row.get("said", "").split())),
+            *(frozenset(row.get(name, "").split()) for name in names),
+            known=row.get("known", False),
+        )
+        for row in rows
+    )
+
+
+@cache
+def _reading() -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(words.split()) for words in read_table("act", "commands.toml")["reads"])
+
+
+def parts_of(line: str) -> list[list[str]] | None:
+    """The words of each command of a line, or None where it is more than commands one after the other."""
+    parts = [part.strip() for part in _NEXT.split(line)]
+    if has_substitution(line) or not all(parts) or any(_OTHER_OPERATORS.search(part) for part in parts):
+        return None
+    return [words_of_command(part) for part in parts]
+
+
+def reads_only_commands(line: str) -> bool:
+    """Whether every command of a line only reads; going to a directory on the way changes nothing."""
+    parts = parts_of(line)
+    return bool(parts) and all(map(_reads, parts or ()))
+
+
+def _reads(words: list[str]) -> bool:
+    known = next((known for known in _reading() if tuple(words[: len(known)]) == known), None)
+    if known is None:
+        return words[0] == "cd"
+    given = words[len(known) :]
+    # Long options write files and start other programs (--output, --pre); a place with a scheme is somewhere else.
+    return not any(_LONG_OPTION.match(word) and word not in _harmless() for word in given) and not any(
+        ":" in word for word in given
+    )
+
+
+@cache
+def _harmless() -> frozenset[str]:
+    return frozenset(read_table("act", "commands.toml")["harmless"].split())
+
+
+def is_asked_for(line: str, said: frozenset[str], proved: Callable[[str], bool], known: Callable[[str], bool]) -> bool:
+    """Whether the owner's words ask for every command of a line, and prove or know what it is given."""
+    parts = parts_of(line)
+    return bool(parts) and all(_is_asked(words, said, proved, known) for words in parts or ())
+
+
+def _is_asked(
+    words: list[str], said: frozenset[str], proved: Callable[[str], bool], known: Callable[[str], bool]
+) -> bool:
+    command = next((one for one in _commands() if tuple(words[: len(one.words)]) == one.words), None)
+    if command is None or (command.said and not command.said & said):
+        return False
+    given = iter(words[len(command.words) :])
+    for word in given:
+        if word in command.text:
+            if any(True for _ in telling_values(next(given, ""))):
+                return False
+        elif word.startswith("-"):
+            if word not in command.flags:
+                return False
+        elif word not in command.free and not (known(word) if command.known else proved(word)):
+            return False
+    return True
