@@ -7,13 +7,14 @@ redirection or a substitution leaves the whole line to be proved by the owner's 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 from truekeep.trust.flow.leaks import telling_values
 from truekeep.trust.flow.reading import read_table, stem
-from truekeep.trust.flow.structure import has_substitution, words_of_command
+from truekeep.trust.flow.structure import has_substitution
 
 _LONG_OPTION = re.compile(r"--|-\w{5}|-o")
 _NEXT = re.compile(r"&&|;")
@@ -36,12 +37,13 @@ class KnownCommand:
 @cache
 def _commands() -> tuple[KnownCommand, ...]:
     rows = read_table("act", "commands.toml")["command"]
-    names = ("flags", "free", "text")
     return tuple(
         KnownCommand(
-            tuple(row["words"].split()),
-            frozenset(map(stem, row.get("said", "").split())),
-            *(frozenset(row.get(name, "").split()) for name in names),
+            words=tuple(row["words"].split()),
+            said=frozenset(map(stem, row.get("said", "").split())),
+            flags=frozenset(row.get("flags", "").split()),
+            free=frozenset(row.get("free", "").split()),
+            text=frozenset(row.get("text", "").split()),
             known=row.get("known", False),
         )
         for row in rows
@@ -58,7 +60,10 @@ def parts_of(line: str) -> list[list[str]] | None:
     parts = [part.strip() for part in _NEXT.split(line)]
     if has_substitution(line) or not all(parts) or any(_OTHER_OPERATORS.search(part) for part in parts):
         return None
-    return [words_of_command(part) for part in parts]
+    try:
+        return [shlex.split(part) for part in parts]
+    except ValueError:
+        return None
 
 
 def reads_only_commands(line: str) -> bool:

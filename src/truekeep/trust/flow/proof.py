@@ -117,11 +117,7 @@ def _number(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> Valu
 def _text(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> ValueOrigin | None:
     return (
         scope.plain(value, leaf.key)
-        or (
-            ValueOrigin.REQUEST
-            if not value.sole and (scope.says_in_row(value) or _is_derived(scope, value, leaf.key))
-            else None
-        )
+        or (ValueOrigin.REQUEST if not value.sole and _says_loosely(scope, value, leaf.key) else None)
         or (_path(scope, value) if "/" in value.flat else None)
         or (ValueOrigin.MEMORY if not value.sole and _named_in_memory(scope, value) else None)
         or prove_record(scope, value, leaf.key)
