@@ -19,7 +19,7 @@ from starlette.responses import Response
 from tests.serve.conftest import KEYWORDS, Served, running
 from tests.serve.test_authentication import AUDIENCE, ISSUER, claims, signed
 from tests.serve.test_hostile import port_of
-from truekeep.serve.json_body import read_json
+from truekeep.serve.bodies import read_json
 from truekeep.serve.pool import Pool
 from truekeep.serve.protocol import peer_of
 from truekeep.serve.replays import Attempt, Replays

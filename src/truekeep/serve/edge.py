@@ -22,11 +22,11 @@ from starlette.responses import Response
 from truekeep.errors import ServiceBusy, TruekeepError
 from truekeep.serve.bodies import App, Bodies, Message, Receive, RequestRefused, Scope, Send
 from truekeep.serve.entrance import ADMISSION, Admission, Entrance
+from truekeep.serve.limits import Shares
 from truekeep.serve.logs import LOGGER
 from truekeep.serve.problem import problem, problem_of
 from truekeep.serve.sender import Sender, sender_of
 from truekeep.serve.service import KEEP, Service
-from truekeep.serve.shares import Shares
 from truekeep.serve.turns import Turns
 
 REQUEST = "truekeep.request"

@@ -25,9 +25,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from truekeep.errors import InvalidRequest, TruekeepError
+from truekeep.serve.bodies import parsed
 from truekeep.serve.capabilities import Permit
 from truekeep.serve.edge import TURN, replayed
-from truekeep.serve.json_body import parsed
 from truekeep.serve.mcp.asking import Context
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.server import build_server

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from truekeep.serve.limits import Shares
 from truekeep.serve.settings import ServeSettings
-from truekeep.serve.shares import Shares
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -15,7 +15,7 @@ from truekeep.handles import Handle
 from truekeep.keep import Keep
 from truekeep.serve.capabilities import Permit
 from truekeep.serve.identity import Identity, unknown_keep
-from truekeep.serve.shares import Shares
+from truekeep.serve.limits import Shares
 from truekeep.stores.files import keep_names, keyring
 
 DEFAULT_SIZE = 128

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidRequest, TicketRefused
 from truekeep.records.idempotency import RequestDone
-from truekeep.serve.shares import Shares
+from truekeep.serve.limits import Shares
 
 _KEY = re.compile(rf"[!-~]{{1,{NAME_CAP}}}", re.ASCII)
 _MOST, _MOST_OF_ONE = 4_096, 512

@@ -80,8 +80,12 @@ class Ledger:
         """One transaction: what the entry did, all of it with its events, or nothing."""
         with self._lock:
             self._require_open()
+            # A write whose anchor failed is caught up with first: whoever keeps the anchor from being written would
+            # otherwise be free to roll the store back behind ever more of it.
             if self._unanchored and not self._grouped:
                 self._anchor()
+            # From the outside in: the index is taken back after the database was, and what other processes wrote is
+            # verified inside the lock of the write, so that nothing comes between what was checked and what is added.
             with self._indexed(), self._backend.writing(), self._nested():
                 known = self._verified
                 entry = Entry(self._backend, known.tip, known.expected, utc_text(self.clock()), known.index)
@@ -96,6 +100,8 @@ class Ledger:
                     entry.finish()
                 finally:
                     self._entry = None
+            # Committed. The anchor comes last: one that ran ahead of the store would make an honest crash look like a
+            # rollback, while one that lags is brought up by the next write or the next opening.
             self._verified.advance(entry.changed, entry.tip)
             if entry.events:
                 self._marks.next = None

@@ -105,6 +105,8 @@ class Gate:
         are the catalogue's, where it has embedded the batch already.
         A ``request`` that was stored before is answered as it was then.
         """
+        # Judged before the transaction: screening and embedding take long, and nobody else could write meanwhile. What
+        # depends on other rows is decided inside it.
         judged = self._judge.all(candidates, vectors)
         refused = [one.ruling.decision is Decision.REJECT for one in judged]
         nothing = any(refused) and not skip_rejected

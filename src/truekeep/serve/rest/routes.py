@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from truekeep.serve.bodies import parsed
 from truekeep.serve.capabilities import permit_of_route
-from truekeep.serve.json_body import parsed
 from truekeep.serve.rest.openapi import refusals
 from truekeep.serve.service import admitted
 

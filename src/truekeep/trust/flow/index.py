@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from truekeep.trust.flow.forms import common_words
-from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, hidden_texts, pairs, read, stem
+from truekeep.trust.flow.reading import TextReading, disguised, disguises_of, pairs, read, stem
 
 _GLUE = frozenset("@._/:\\-+~#=&")
 _SHORTEST_DISGUISE = 4
@@ -100,16 +100,6 @@ class TextIndex:
         rows = [self._stems.get(stem(word), []) for word in value.words]
         rarest: list[str] = min(rows, key=len, default=[])
         return rarest[-_MOST_LOOKED_AT:][::-1]
-
-
-def disguises_of(text: str, reading: TextReading) -> Iterator[str]:
-    """What the weighty values of a text could pass for, also of those that are hidden in it."""
-    for value in reading.values:
-        if value.kind in WEIGHTY:
-            yield disguised(reading.flat[value.start : value.end])
-            yield disguised(value.form)
-    for other in hidden_texts(text):
-        yield from (disguised(value.form) for value in read(other).values if value.kind in WEIGHTY)
 
 
 def _is_cjk(char: str) -> bool:

@@ -25,7 +25,17 @@ from truekeep.text.fold import loose, plain
 from truekeep.text.tokens import Kind
 from truekeep.text.view import View
 
-__all__ = ["TextReading", "TypedValue", "disguised", "hidden_texts", "pairs", "read", "read_table", "stem"]
+__all__ = [
+    "TextReading",
+    "TypedValue",
+    "disguised",
+    "disguises_of",
+    "hidden_texts",
+    "pairs",
+    "read",
+    "read_table",
+    "stem",
+]
 
 _BLANK = re.compile(r"[^\S\n]+")
 WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+n't\b|(?:(?![\u3400-\u9fff])[^\W_])+")
@@ -131,6 +141,16 @@ def hidden_texts(text: str) -> Iterator[str]:
     """What a text says once its encodings are undone: percent, base64, hexadecimal and their kin."""
     for view in decoded(View("raw", text)):
         yield view.text
+
+
+def disguises_of(text: str, reading: TextReading) -> Iterator[str]:
+    """What the weighty values of a text could pass for, also of those that are hidden in it."""
+    for value in reading.values:
+        if value.kind in WEIGHTY:
+            yield disguised(reading.flat[value.start : value.end])
+            yield disguised(value.form)
+    for other in hidden_texts(text):
+        yield from (disguised(value.form) for value in read(other).values if value.kind in WEIGHTY)
 
 
 @lru_cache(maxsize=512)

@@ -16,8 +16,8 @@ from itertools import islice
 from struct import iter_unpack
 from typing import TYPE_CHECKING
 
-from truekeep.trust.flow.index import HeldText, TextIndex, disguises_of
-from truekeep.trust.flow.reading import TextReading, disguised, read, stem
+from truekeep.trust.flow.index import HeldText, TextIndex
+from truekeep.trust.flow.reading import TextReading, disguised, disguises_of, read, stem
 
 if TYPE_CHECKING:
     import numpy as np
