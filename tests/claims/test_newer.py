@@ -11,19 +11,19 @@ JANUARY = datetime(2026, 1, 10, tzinfo=UTC)
 ALIKE = [[1.0, 0.6], [0.6, 1.0]]
 
 
-def said(closeness: float, days: int, *, change: bool = True, acts: bool = True) -> DatedHit:
-    return DatedHit(closeness, JANUARY + timedelta(days=days), change, acts)
+def said(closeness: float, days: int, *, acts: bool = True) -> DatedHit:
+    return DatedHit(closeness, JANUARY + timedelta(days=days), acts)
 
 
-def test_a_newer_passage_that_announces_a_change_overtakes_the_older_one() -> None:
+def test_a_newer_passage_about_the_same_thing_overtakes_the_older_one() -> None:
     ordered = newest_first([said(0.6, 0), said(0.5, 60)], ALIKE)
     assert ordered.places == (1, 0)
     assert ordered.older == {0: 1}
 
 
-def test_what_announces_no_change_overtakes_nothing() -> None:
-    ordered = newest_first([said(0.6, 0), said(0.5, 60, change=False)], ALIKE)
-    assert (ordered.places, ordered.older) == ((0, 1), {})
+def test_a_newer_passage_that_answers_much_worse_stays_behind() -> None:
+    ordered = newest_first([said(0.6, 0), said(0.2, 60)], ALIKE)
+    assert (ordered.places, ordered.older) == ((0, 1), {0: 1})
 
 
 def test_what_is_about_something_else_overtakes_nothing() -> None:
@@ -39,9 +39,7 @@ def test_what_may_not_act_calls_nothing_older_and_pushes_nothing_down() -> None:
     assert (ordered.places, ordered.older) == ((0, 1), {})
 
 
-PASSAGES = st.lists(
-    st.builds(said, st.floats(0, 1), st.integers(0, 300), change=st.booleans(), acts=st.booleans()), max_size=8
-)
+PASSAGES = st.lists(st.builds(said, st.floats(0, 1), st.integers(0, 300), acts=st.booleans()), max_size=8)
 
 
 @given(PASSAGES, st.floats(-1, 1))

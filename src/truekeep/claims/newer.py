@@ -1,7 +1,7 @@
 """Newer before older: of passages about the same thing the newest comes first, and the older ones say so.
 
 Pure, and without reading what a sentence means: two passages are compared by how near the parts of them are that answer
-the question, by when they were said, and by whether the later one announces a change ("moved", "is now").
+the question, and by when they were said.
 Only what may act outdates anything, so that nothing merely read can push the owner's words down or call them old.
 """
 
@@ -15,8 +15,8 @@ APART = timedelta(hours=12)
 """Said at least so much later: within a conversation people go on about a thing without taking it back."""
 _REACH = 0.3
 """How far in similarity a newer passage may lie behind an older one that it overtakes, for each degree of likeness."""
-_RELATED, _SAME = 0.4, 0.5
-"""Likeness from which on a newer passage may overtake, and from which on the older one is called older."""
+_SAME = 0.5
+"""Likeness from which on two passages are about the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,6 @@ class DatedHit:
     closeness: float
     """How near its answering part is to the question, as a cosine."""
     moment: datetime
-    announces_change: bool
     may_act: bool
 
 
@@ -45,14 +44,15 @@ def newest_first(said: Sequence[DatedHit], likeness: Sequence[Sequence[float]]) 
     for newer in sorted(places, key=lambda place: said[place].moment):
         for elder in [place for place in places if _outdates(said[newer], said[place])]:
             alike = likeness[newer][elder]
-            if alike >= _SAME:
-                older[elder] = newer
+            if alike < _SAME:
+                continue
+            older[elder] = newer
             behind = said[elder].closeness - said[newer].closeness
-            if alike >= _RELATED and behind <= _REACH * alike and places.index(elder) < places.index(newer):
+            if behind <= _REACH * alike and places.index(elder) < places.index(newer):
                 places.remove(newer)
                 places.insert(places.index(elder), newer)
     return InOrder(tuple(places), older)
 
 
 def _outdates(one: DatedHit, other: DatedHit) -> bool:
-    return one.may_act and one.announces_change and one.moment - other.moment >= APART
+    return one.may_act and one.moment - other.moment >= APART

@@ -284,7 +284,7 @@ def _newest_first(query: RecallQuery, found: Sequence[_Proposal]) -> list[Recall
         return [_recalled(one) for one in found]
     hits = [hit for place in compared if (hit := found[place].hit) is not None]
     said = [
-        DatedHit(hit.closeness, one.memory.as_of, hit.announces_change, one.may_act)
+        DatedHit(hit.closeness, one.memory.as_of, one.may_act)
         for hit, one in zip(hits, (found[place].shown for place in compared), strict=True)
     ]
     parts = [hit.part for hit in hits]

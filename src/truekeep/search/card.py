@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, Self
 
-from truekeep.search.terms import is_read_in_pieces, is_unspaced, labels, pieces, search_words, term, wording
+from truekeep.search.terms import is_read_in_pieces, labels, pieces, search_words, term, wording
 from truekeep.text.analysis import analysed
 from truekeep.text.words import words
 
@@ -33,7 +33,7 @@ _READABLE = (1, 2, VERSION)
 HEADER = 10
 _HEADER = struct.Struct(f"<{HEADER}I")
 LAST_DAY = date.max.toordinal()
-IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY, SAYS_CHANGE = 1, 2, 4, 8
+IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY = 1, 2, 4
 _MAX_TERMS = 4_000  # words of the longest text; a card stays small enough to verify at every opening
 MAX_SPEAKER_TERMS = 3  # words of a name
 _SPEAKER = re.compile(
@@ -149,8 +149,6 @@ def describe(text: str, *, speaker: str | None = None, thread: str | None = None
     flags = IS_QUESTION if text.rstrip().endswith(("?", "\uff1f")) else 0
     flags |= SAYS_WHEN if any(word in special.time or _is_year(word) for word in found) else 0
     flags |= SAYS_HOW_MANY if any(word in special.number or word.isdigit() for word in found) else 0
-    changed = special.change if not is_unspaced(found) else search_words("zh").change
-    flags |= SAYS_CHANGE if not changed.isdisjoint(found) else 0
     numbers = [number for word in found if (number := term(word, spoken))]
     if is_read_in_pieces(found, spoken):
         numbers += [number for word in found for number in pieces(word, spoken)]

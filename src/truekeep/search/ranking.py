@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from truekeep.search.card import SAYS_CHANGE
 from truekeep.search.fusion import SIGNALS, Signals, Weights
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ class Hit:
     """Which of its windows is nearest."""
     part: Floats | None = field(default=None, compare=False, repr=False)
     """The vector of that window."""
-    announces_change: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,6 @@ class Ranking:
             closeness,
             window,
             part if self.compares else None,
-            bool(self.view.rows.column("flags")[self.view.chosen[group[shown]]] & SAYS_CHANGE),
         )
 
     def _explained(self, place: int) -> dict[str, float]:

@@ -32,8 +32,6 @@ class SearchWords:
     """Indexed, because they make two wordings different, but not searched for."""
     time: frozenset[str]
     number: frozenset[str]
-    change: frozenset[str]
-    """Say that something is no longer as it was."""
 
 
 @cache
@@ -49,7 +47,6 @@ def search_words(name: str) -> SearchWords:
         negation=frozenset(words(table.get("negation", negations))),
         time=frozenset(words(table.get("time", days))),
         number=frozenset(words(table.get("number", numbers))),
-        change=frozenset(words(table.get("change", ""))),
     )
 
 
