@@ -28,7 +28,7 @@ BOUNDS = {
 @pytest.fixture(scope="module")
 def figures() -> dict[str, object]:
     command = [sys.executable, str(SCRIPT), "--format", "json", "--from", "keep"]
-    figures = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=100).stdout)
+    figures = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=280).stdout)
     assert isinstance(figures, dict)
     return figures
 
