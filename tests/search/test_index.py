@@ -189,11 +189,11 @@ def test_explain_says_what_each_signal_added(facts: Index) -> None:
 def test_a_memory_is_found_as_soon_as_it_is_added_and_no_longer_once_it_is_removed() -> None:
     index = built(FACTS)
     text = "The spare key hangs behind the boiler"
-    assert asked(index, "Where is the spare key?") == []
+    before = asked(index, "Where is the spare key?")
     index.add(100, describe(text), embed.default().embed([text], "passage")[0])
     assert asked(index, "Where is the spare key?")[0].seq == 100
     index.remove([100, 999])
-    assert asked(index, "Where is the spare key?") == []
+    assert asked(index, "Where is the spare key?") == before
     assert len(index) == len(FACTS)
 
 
