@@ -13,7 +13,6 @@ from starlette.responses import RedirectResponse, Response
 
 from truekeep.errors import NotAuthenticated, TruekeepError
 from truekeep.serve.console import (
-    assets,
     audit,
     bulk,
     calls,
@@ -23,6 +22,7 @@ from truekeep.serve.console import (
     inbox,
     incident,
     memories,
+    rendering,
     rewinding,
     source,
 )
@@ -35,7 +35,7 @@ from truekeep.serve.service import Service
 PAGES = (inbox, calls, memories, incident, audit, dashboard)
 """A page is a module with a ``router`` and an ``ENTRY``."""
 ENTRIES = tuple(page.ENTRY for page in PAGES)
-_BESIDE = (assets, door, deciding, bulk, source, rewinding)
+_BESIDE = (rendering, door, deciding, bulk, source, rewinding)
 """What pages send their forms to, and what all of them use."""
 ROUTERS = tuple(module.router for module in (*_BESIDE, *PAGES))
 

@@ -18,12 +18,10 @@ from truekeep.trust.influence.corroboration import (
     corroboration,
     standing_for,
 )
-from truekeep.trust.influence.credit import Credits, Outcome, credits_of
 from truekeep.trust.influence.duplicates import kinship, standing_in
 from truekeep.trust.influence.marks import hearsay_marks
-from truekeep.trust.influence.may_act import Influence, MemoryFacts, may_act
+from truekeep.trust.influence.may_act import Credits, Influence, MemoryFacts, Outcome, Shelf, credits_of, may_act
 from truekeep.trust.influence.outdated import outdated, questions
-from truekeep.trust.influence.shelf import Shelf
 from truekeep.trust.influence.succession import (
     UNRIVALLED,
     Rank,

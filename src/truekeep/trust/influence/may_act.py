@@ -8,16 +8,57 @@
 6. else nothing acts: neither the agent's notes nor hearsay, however often they are repeated or turn out well.
 
 The memory's type, labels, metadata, wording and popularity are not among the inputs, on purpose.
+
+Credits are outcomes of runs, counted only for memories whose values those runs really used. What is unproven stays for
+a while; the owner's words and what a person approved never fade.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Literal
 
 from truekeep.trust.influence.corroboration import Corroboration, Reader, standing_for
-from truekeep.trust.influence.credit import Credits
+from truekeep.trust.origin import is_lasting
 from truekeep.types import Approval, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended, as said over a channel; ``by_authority`` is whether that channel holds ``credit``."""
+
+    run: str
+    outcome: Literal["good", "bad"]
+    by_authority: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """Good and bad outcomes of a memory."""
+
+    good: int = 0
+    bad: int = 0
+
+    @property
+    def is_good(self) -> bool:
+        """More good than bad."""
+        return self.good > self.bad
+
+
+def credits_of(memory_id: str, outcomes: Iterable[Outcome], used: Mapping[str, frozenset[str]]) -> Credits:
+    """The credits of one memory. ``used`` maps a run to the memories matched in its redeemed tickets.
+
+    A run counts once, by its first outcome; one without a redeemed ticket for this memory counts for nothing,
+    so neither recalling a memory nor crediting a run that never acted on it lifts it.
+    """
+    seen: dict[str, str] = {}
+    for outcome in outcomes:
+        if outcome.by_authority and memory_id in used.get(outcome.run, frozenset()):
+            seen.setdefault(outcome.run, outcome.outcome)
+    results = list(seen.values())
+    return Credits(good=results.count("good"), bad=results.count("bad"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +143,21 @@ def _enrolled(memory: MemoryFacts) -> Influence:
         why = "It repeats something first met as hearsay; only you or a reviewer can clear it."
         return Influence(False, why, "repeats_hearsay")
     return Influence(False, "Only one source states it so far.", "lone_witness")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Shelf lives in days, counted from when a memory was written; zero is for ever."""
+
+    hearsay_days: float = 0.0
+    enrolled_days: float = 0.0
+
+    def fades_at(self, standing: Standing, approval: Approval | None, written_at: datetime) -> datetime | None:
+        """When a memory that has not come to be able to act by then expires; what may act does not."""
+        if is_lasting(standing, approval):
+            return None
+        days = self.enrolled_days if standing is Standing.ENROLLED else self.hearsay_days
+        try:
+            return written_at + timedelta(days=days) if days > 0 else None
+        except OverflowError:
+            return None
