@@ -549,11 +549,11 @@ class Keep:
         max_summary_length: int | None = None,
         model: ChatModel | None = None,
     ) -> Distilled:
-        """Distil a session into memories now: each is proved against its messages and goes through the gate once.
+        """Learn from a session now: the owner's words go through the gate once, and a strategy words gists of them.
 
-        ``via`` is the channel that asks (``agent`` if it is left out), ``model`` a ``ChatModel`` for more than the
-        built-in extractor finds, ``prompt`` an approved prompt's name for the strategy ``custom`` and
-        ``max_summary_length`` an option of ``summary``.
+        ``via`` is the channel that asks (``agent`` if it is left out), ``model`` a ``ChatModel``, without which there are
+        no gists, ``prompt`` an approved prompt's name for the strategy ``custom`` and ``max_summary_length`` an option
+        of ``summary``.
         """
         return self.extraction.now(
             session, strategy, via=via, prompt=prompt, max_summary_length=max_summary_length, model=model

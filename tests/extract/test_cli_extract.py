@@ -53,22 +53,22 @@ def run(command: Any, home: Path, *arguments: str, text: str | None = None) -> R
 
 
 def test_a_dry_run_shows_what_would_be_taken_and_remembers_nothing(file: Path, home: Path) -> None:
-    found = run(extract, home, str(file), "--dry-run", "--speaker", "Ana", "--format", "json")
+    found = run(extract, home, str(file), "--dry-run", "--mine", "user", "--format", "json")
     assert found.exit_code == 0
-    assert [row["text"] for row in json.loads(found.output)] == ["Ana lives in Porto", "Ana prefers tea"]
+    assert [row["text"] for row in json.loads(found.output)] == ["I live in Porto and I prefer tea."]
     assert not (home / "data").exists()
 
 
-def test_what_nobody_vouched_for_is_held_for_review(file: Path, home: Path) -> None:
-    found = run(extract, home, str(file), "--format", "json")
+def test_what_nobody_vouched_for_is_held_for_review(file: Path, home: Path, server: ModelServer) -> None:
+    found = run(extract, home, str(file), "--llm", "--format", "json")
     assert found.exit_code == 1
-    assert {row["verdict"]["decision"] for row in json.loads(found.output)["taken"]} == {"quarantine"}
+    assert {row["verdict"]["decision"] for row in json.loads(found.output)["taken"]} <= {"quarantine", "reject"}
 
 
-def test_the_table_says_what_happened_to_each_candidate(file: Path, home: Path) -> None:
-    shown = run(extract, home, str(file), "--speaker", "Ana").output
-    assert "held for review" in shown
-    assert "Ana prefers tea" in shown
+def test_without_a_model_only_what_somebody_vouches_for_is_taken(file: Path, home: Path) -> None:
+    refused = run(extract, home, str(file))
+    assert (refused.exit_code, "--mine" in refused.output) == (2, True)
+    assert "I prefer tea" in run(extract, home, str(file), "--mine", "user").output
 
 
 def test_a_poison_that_a_model_attributes_to_the_user_is_not_accepted(
@@ -81,7 +81,7 @@ def test_a_poison_that_a_model_attributes_to_the_user_is_not_accepted(
 
 
 def test_a_transcript_without_statements_says_so(home: Path) -> None:
-    found = run(extract, home, "-", text='{"role": "user", "content": "Thanks!"}')
+    found = run(extract, home, "-", "--mine", "user", text='{"role": "user", "content": "Thanks!"}')
     assert (found.exit_code, found.output.strip()) == (0, "Nothing to remember was found.")
 
 
@@ -132,7 +132,7 @@ def test_what_a_person_vouches_for_is_proved_and_stored(file: Path, home: Path) 
     found = run(extract, home, str(file), "--mine", "user", "--speaker", "Ana", "--format", "json")
     assert found.exit_code == 0
     taken = [(row["text"], row["gist"], row["verdict"]["code"]) for row in json.loads(found.output)["taken"]]
-    assert taken == [("I live in Porto and I prefer tea.", "Ana lives in Porto; Ana prefers tea", "stored")]
+    assert taken == [("I live in Porto and I prefer tea.", "", "stored")]
 
 
 def test_the_same_transcript_is_not_extracted_twice(file: Path, home: Path) -> None:

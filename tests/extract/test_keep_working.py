@@ -189,7 +189,8 @@ def test_the_window_fits_the_budget_and_sums_up_what_falls_out_of_it(keep: Keep)
         keep.observe("s-1", "user", f"Please look at order {number}. " + "word " * 40)
     shown = keep.working.window("s-1")
     assert [message.text[:30] for message in shown.messages] == ["Please look at order 3. word w"]
-    assert shown.summary == "5 earlier messages. Ana lives in Porto."
+    assert shown.summary.startswith("5 earlier messages. I live in Porto. Please look at order 0. word")
+    assert "refunds" not in shown.summary
     assert shown.channels == {"user", "web"}
 
 

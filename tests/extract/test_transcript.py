@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truekeep.errors import InvalidRequest
-from truekeep.extract.offline.extractor import extract_statements
 from truekeep.extract.transcript import MAX_FILE, read_transcript
 
 TURNS = [
@@ -64,21 +63,21 @@ def test_openai_parts_are_read_and_calls_without_text_are_empty() -> None:
 @pytest.mark.parametrize("when", ["2025-03-11T09:30:00Z", "2025-03-11T09:30:00", 1741685400])
 def test_times_are_read(when: Any) -> None:
     line = json.dumps({"role": "user", "content": "I have an exam tomorrow.", "timestamp": when})
-    talk = read_transcript(line, mine="user", speaker="Ana")
-    assert [found.text for found in extract_statements(talk)] == ["Ana has an exam on 2025-03-12"]
+    (said,) = read_transcript(line, mine="user", speaker="Ana").messages
+    assert (said.at.date(), said.is_dated) == (date(2025, 3, 11), True)
 
 
 @pytest.mark.parametrize("when", [None, "yesterday", 1e300, True, [], "9999-99-99"])
 def test_without_a_known_time_no_date_is_made_up(when: Any) -> None:
     line = json.dumps({"role": "user", "content": "I have an exam tomorrow.", "time": when})
-    talk = read_transcript(line, mine="user", speaker="Ana")
-    assert [found.text for found in extract_statements(talk)] == ["Ana has an exam tomorrow"]
+    (said,) = read_transcript(line, mine="user", speaker="Ana").messages
+    assert not said.is_dated
 
 
 def test_a_date_can_be_given_for_a_transcript_without_times() -> None:
     line = json.dumps({"role": "user", "content": "I have an exam tomorrow."})
-    talk = read_transcript(line, mine="user", speaker="Ana", date=datetime(2025, 3, 11, tzinfo=UTC))
-    assert [found.text for found in extract_statements(talk)] == ["Ana has an exam on 2025-03-12"]
+    (said,) = read_transcript(line, mine="user", speaker="Ana", date=datetime(2025, 3, 11, tzinfo=UTC)).messages
+    assert (said.at.date(), said.is_dated) == (date(2025, 3, 11), True)
 
 
 def test_ids_are_unique_even_if_the_file_repeats_them() -> None:

@@ -141,7 +141,9 @@ def test_a_keep_that_is_closed_while_a_model_thinks_leaves_the_session_to_the_ne
             assert contents(again) == ["I live in Porto."]
             (job,) = (job for job in again.extraction.jobs() if job.task.strategy == "discrete")
             assert (job.state, job.leased_until, job.attempts) == ("waiting", None, 0)
-            again.extraction.run()
+            read = {"text": "The user lives in Porto", "quotes": [{"quote": "I live in Porto", "message_id": "1"}]}
+            with serving(remembers(read)) as other:
+                again.extraction.run(ChatModel(ModelSettings(other.url, "test", timeout=5, attempts=1)))
             assert readings(again) == ["The user lives in Porto"]
     for thread in workers():
         thread.join(PATIENCE)

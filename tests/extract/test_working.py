@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from truekeep.errors import InvalidRequest
 from truekeep.extract.conversation import Message
 from truekeep.extract.usage import estimated_tokens
-from truekeep.extract.working import WorkingMemory, statements_of, window
+from truekeep.extract.working import WorkingMemory, own_words, window
 
 AT = datetime(2025, 3, 11, 9, 30, tzinfo=UTC)
 
@@ -78,8 +78,10 @@ def test_the_built_in_summary_holds_what_the_owner_said_and_nothing_that_was_rea
         message(1, "I always approve refunds.", channel="web"),
         *(message(n, "word " * 100) for n in range(2, 6)),
     ]
-    shown = window(session(*messages, budget=100), statements_of("Ana"))
-    assert shown.summary == "6 earlier messages. Ana lives in Porto."
+    shown = window(
+        session(*messages, budget=100), own_words({messages[0].id: "I live  in Porto.", messages[2].id: "ok"})
+    )
+    assert shown.summary == "6 earlier messages. I live in Porto."
 
 
 @given(

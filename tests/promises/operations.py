@@ -49,7 +49,7 @@ from tests.promises.vocabulary import (
     forwarded,
 )
 from tests.promises.world import DESK, SESSIONS, SYSTEMS
-from tests.promises.writing import Agree, BringBack, Delete, ForgetAndBringBack, Remember, RememberMany, Update
+from tests.promises.writing import Agree, BringBack, Delete, ForgetAndBringBack, Pin, Remember, RememberMany, Update
 
 PEOPLE = ("owner", "other")
 SOURCES = (
@@ -199,6 +199,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Undo, numbers),
         st.builds(Consolidate, st.sampled_from((False, False, True))),
         st.builds(ForgetAndBringBack, sayings),
+        st.builds(Pin, numbers, st.sampled_from((*PEOPLE, "agent", "web")), st.booleans()),
         st.builds(Erase, numbers),
         st.builds(Erase, numbers, st.sampled_from(("Acme", "Eva", "Northwind"))),
     ),

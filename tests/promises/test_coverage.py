@@ -37,7 +37,7 @@ from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, INJECTION, PAY, PLANT, POISON, call_for, wordings
 from tests.promises.world import ALONE
-from tests.promises.writing import Agree, BringBack, Delete, ForgetAndBringBack, Remember, RememberMany, Update
+from tests.promises.writing import Agree, BringBack, Delete, ForgetAndBringBack, Pin, Remember, RememberMany, Update
 from truekeep import Keep
 from truekeep.act.boundary import Boundary
 from truekeep.act.grants import Grants
@@ -112,6 +112,7 @@ LIFE: tuple[Operation, ...] = (
     Enrol(True),
     *(Delete(which, "owner", way) for which, way in enumerate(("keep", "handle"))),
     BringBack(0, "owner"),
+    *(Pin(0, who, pinned) for who in ("owner", "agent") for pinned in (True, False)),
     ForgetAndBringBack(f"what I said about {HONEST[0].subject}"),
     Revoke((("channel", "crm"),)),
     Undo(0),

@@ -120,6 +120,27 @@ class BringBack:
 
 
 @dataclass(frozen=True)
+class Pin:
+    """Somebody pins a memory, or takes its pin away: it gives room in a prompt, and nothing else."""
+
+    which: int
+    channel: str
+    pinned: bool
+
+    def run(self, twins: Twins) -> None:
+        if twins.known:
+            via, pair = twins.world.channel(self.channel), twins.known[self.which % len(twins.known)]
+
+            def change(side: Side) -> Outcome:
+                done = side.keep.pin if self.pinned else side.keep.unpin
+                told = attempt(lambda: done(getattr(pair, side.name), via=via))
+                side.keep.proposed_pins()
+                return told
+
+            same(twins.both(change), self)
+
+
+@dataclass(frozen=True)
 class ForgetAndBringBack:
     """The owner has something forgotten in plain words and takes that back; hearsay changes nothing about it."""
 

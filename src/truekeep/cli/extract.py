@@ -34,7 +34,7 @@ _KEPT = timedelta(days=30)
 @click.option("--session", help="The session it belongs to; by default one of its own.")
 @click.option("--max-summary-length", type=click.IntRange(50, 1000), help="For the strategy summary.")
 @click.option("--prompt", help="For the strategy custom: the name of an approved prompt.")
-@click.option("--llm", is_flag=True, help="Ask the model of TRUEKEEP_LLM_BASE_URL instead of the built-in extractor.")
+@click.option("--llm", is_flag=True, help="Have the model of TRUEKEEP_LLM_BASE_URL word gists.")
 @click.option("--dry-run", is_flag=True, help="Show what would be taken; remember nothing.")
 @click.option("--queued", is_flag=True, help="Instead of a file: extract from the sessions that are due.")
 @with_keep
@@ -62,6 +62,8 @@ def extract(
     if queued == (file is not None):
         raise click.UsageError("Name one transcript, or use --queued.")
     model = _model() if llm or strategy == "custom" else None
+    if file is not None and mine is None and model is None:
+        raise click.UsageError("Say with --mine ROLE which messages are your own words, or use --llm.")
     if file is None:
         with open_keep(keep_name, home) as keep:
             done = keep.extraction.run(model)
@@ -101,9 +103,14 @@ def _take_in(keep: Keep, session: str, talk: Conversation, speaker: str | None) 
 
 
 def _found(talk: Conversation, strategy: str, options: dict[str, Any], model: ChatModel | None) -> list[Extraction]:
+    from truekeep.extract.conversation import Extraction, Support  # noqa: PLC0415
+    from truekeep.extract.learning import VERBATIM  # noqa: PLC0415
+    from truekeep.extract.smalltalk import is_small_talk  # noqa: PLC0415
     from truekeep.extract.strategies import make_strategy  # noqa: PLC0415
 
-    return make_strategy(strategy, **options).extract(talk, model)
+    said = (message for message in talk.owner_messages() if not is_small_talk(message.text))
+    own = [Extraction(message.text, (Support(message.text, message.id),), VERBATIM) for message in said]
+    return [*own, *make_strategy(strategy, **options).extract(talk, model)]
 
 
 def _model() -> ChatModel:

@@ -1,7 +1,7 @@
 """Learning: what was said in a session becomes passages of the owner's, with gists that stand beside them.
 
-What is remembered is what the owner said, verbatim. What a strategy found in it, worded by the built-in grammar or by a
-model, is bound to the passage its quote stands in as a gist: it helps to find the passage and proves nothing. What
+What is remembered is what the owner said, verbatim. What a strategy found in it, worded by a model, is bound to the
+passage its quote stands in as a gist: it helps to find the passage and proves nothing. What
 rests on anybody else's words stands no higher than the lowest of them; what rests on nothing is hearsay.
 """
 
@@ -18,7 +18,6 @@ from truekeep.extract.conversation import Extraction, Message, Support, locate
 from truekeep.extract.smalltalk import is_small_talk
 from truekeep.extract.topics import Topics
 from truekeep.sessions.passages import around, asked_before, passage_of, passages
-from truekeep.text.analysis import analysed
 from truekeep.trust.origin import AGENT
 from truekeep.types import Candidate, Gist, Origin, Standing
 
@@ -63,7 +62,7 @@ class Learner:
             before = said.get((place[0].id, place[1]))
             if before is not None or place[0].id not in left_out:
                 before = before or _verbatim(place[0], place[1])
-                said[place[0].id, place[1]] = _with_gist(before, extraction, talk)
+                said[place[0].id, place[1]] = _with_gist(before, extraction)
         return [*said.values(), *read]
 
     def _passages(self, talk: Talk, messages: Sequence[Message]) -> Iterator[Learned]:
@@ -144,19 +143,13 @@ def _verbatim(seen: Observation, text: str, question: str = "") -> Learned:
     return Learned(extraction, passage_of(seen, text, question), is_owners=True)
 
 
-def _with_gist(said: Learned, found: Extraction, talk: Talk) -> Learned:
+def _with_gist(said: Learned, found: Extraction) -> Learned:
     """The passage with one more reading of it. Readings that do not fit are left out; the words are all there."""
     candidate = said.candidate
     text = f"{candidate.gist.text}; {found.text}" if candidate.gist is not None else found.text
     if len(text) > _LONGEST_GIST:
         return said
-    is_plain = found.model is None and talk.state.is_clean and _adds_nothing(text, candidate.text)
-    return replace(said, candidate=replace(candidate, gist=Gist(text, is_plain, found.prompt)))
-
-
-def _adds_nothing(gist: str, text: str) -> bool:
-    said = {(value.kind, value.value) for value in analysed(text).scan.values}
-    return {(value.kind, value.value) for value in analysed(gist).scan.values} <= said
+    return replace(said, candidate=replace(candidate, gist=Gist(text, prompt=found.prompt)))
 
 
 def _read_in(origin: Origin, source: Message) -> Origin:

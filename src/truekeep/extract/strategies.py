@@ -1,27 +1,25 @@
 """The four ways to turn a conversation into candidates: discrete, summary, preferences and custom.
 
-Each has one method, ``extract``, that works with a model and, but for ``custom``, without. What it returns are
-candidates: a model's word for where something came from is never believed, and no strategy decides on trust.
+Each has one method, ``extract``, that puts the conversation to a model. What it returns are candidates: a model's word
+for where something came from is never believed, and no strategy decides on trust.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from truekeep.errors import InvalidRequest
-from truekeep.extract.conversation import MAX_TEXT, Conversation, Extraction, Message, Support
+from truekeep.extract.conversation import MAX_TEXT, Conversation, Extraction, Message
 from truekeep.extract.prompt_patterns import allowed_variables
 from truekeep.extract.prompt_safety import Value, merge_variables, secure_format_prompt, validate_custom_prompt
 from truekeep.extract.template import field_names
 
 if TYPE_CHECKING:
     from truekeep.extract.llm import ChatModel
-    from truekeep.extract.offline.extractor import OfflineStatement
 
 
 class Strategy(Protocol):
@@ -37,28 +35,21 @@ class Discrete:
     """Each fact, preference, plan or event as a candidate of its own."""
 
     name: ClassVar[str] = "discrete"
-    kinds: ClassVar[frozenset[str]] = frozenset({"fact", "preference", "event"})
+    max_text = MAX_TEXT
 
     def extract(self, conversation: Conversation, model: ChatModel | None = None) -> list[Extraction]:
-        """The statements in a conversation."""
-        if model is not None:
-            return _with_model(self.name, conversation, model)
-        return [self._extraction(found) for found in _statements(conversation) if found.kind in self.kinds]
-
-    def _extraction(self, found: OfflineStatement) -> Extraction:
-        kind = "episodic" if found.kind == "event" else "semantic"
-        return Extraction(found.text, (Support(found.quote, found.message_id),), self.name, kind)
+        """What a model reads in a conversation; without one there are the owner's words, and no readings of them."""
+        return [] if model is None else _with_model(self.name, conversation, model, self.max_text)
 
 
 class Preferences(Discrete):
     """Only what the speaker likes, dislikes and wants done in a certain way."""
 
     name: ClassVar[str] = "preferences"
-    kinds: ClassVar[frozenset[str]] = frozenset({"preference"})
 
 
-class Summary:
-    """One candidate for the whole conversation; without a model, its statements one after the other."""
+class Summary(Discrete):
+    """One candidate for the whole conversation."""
 
     name: ClassVar[str] = "summary"
 
@@ -67,24 +58,7 @@ class Summary:
             raise InvalidRequest("max_summary_length must be a whole number.", code="invalid_summary_length")
         if not 50 <= max_summary_length <= MAX_TEXT:
             raise InvalidRequest(f"max_summary_length must be 50 to {MAX_TEXT}.", code="invalid_summary_length")
-        self.max_summary_length = max_summary_length
-
-    def extract(self, conversation: Conversation, model: ChatModel | None = None) -> list[Extraction]:
-        """One summary, or none when there is nothing to sum up."""
-        if model is not None:
-            return _with_model(self.name, conversation, model, max_text=self.max_summary_length)
-        chosen = self._chosen(_statements(conversation))
-        parts = [Extraction(found.text, (Support(found.quote, found.message_id),), self.name) for found in chosen]
-        return [combined(parts)] if parts else []
-
-    def _chosen(self, statements: Iterable[OfflineStatement]) -> list[OfflineStatement]:
-        chosen: list[OfflineStatement] = []
-        room = self.max_summary_length
-        for found in statements:
-            if len(found.text) + 2 <= room:
-                chosen.append(found)
-                room -= len(found.text) + 2
-        return chosen
+        self.max_text = max_summary_length
 
 
 class Custom:
@@ -132,13 +106,6 @@ class Custom:
         return secure_format_prompt(self.custom_prompt, self._allowed, **merge_variables(reserved, self.variables))
 
 
-def combined(parts: Sequence[Extraction]) -> Extraction:
-    """One candidate that says what several say, and rests on all that they rest on."""
-    supports = dict.fromkeys(support for part in parts for support in part.supports)
-    text = ". ".join(part.text.rstrip(".") for part in parts) + "."
-    return replace(parts[0], text=text, supports=tuple(supports))
-
-
 STRATEGIES: Mapping[str, type[Any]] = {kind.name: kind for kind in (Discrete, Summary, Preferences, Custom)}
 
 
@@ -167,7 +134,7 @@ def prompt_hash(prompt: str) -> str:
     return hashlib.sha256(prompt.encode("utf-8")).hexdigest()
 
 
-def _with_model(name: str, conversation: Conversation, model: ChatModel, max_text: int = MAX_TEXT) -> list[Extraction]:
+def _with_model(name: str, conversation: Conversation, model: ChatModel, max_text: int) -> list[Extraction]:
     from truekeep.extract.asking import extract_with, instruction, transcript  # noqa: PLC0415
 
     system = f"{instruction('contract', max_text)}\n{instruction(name, max_text)}"
@@ -178,12 +145,6 @@ def _with_model(name: str, conversation: Conversation, model: ChatModel, max_tex
         return [{"role": "system", "content": system}, {"role": "user", "content": content}]
 
     return extract_with(model, conversation, ask, strategy=name, max_text=max_text)
-
-
-def _statements(conversation: Conversation) -> list[OfflineStatement]:
-    from truekeep.extract.offline.extractor import extract_statements  # noqa: PLC0415 - loads the languages
-
-    return extract_statements(conversation)
 
 
 __all__ = [

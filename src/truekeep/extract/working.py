@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.extract.conversation import OWNER_CHANNELS, Conversation, Message
+from truekeep.extract.conversation import Message
+from truekeep.extract.smalltalk import is_small_talk
 from truekeep.extract.usage import estimated_tokens
 
 LONGEST_LIFE = timedelta(days=3_650)
@@ -90,17 +91,15 @@ def window(memory: WorkingMemory, summarise: Summarise, count: Callable[[str], i
     return Window(kept, summary, tuple(m.id for m in overflow), frozenset(message.channel for message in overflow))
 
 
-def statements_of(speaker: str | None, owner_channels: frozenset[str] = OWNER_CHANNELS) -> Summarise:
-    """A summary without a model: what the owner said about themselves, and how much else there was.
+def own_words(said: Mapping[str, str]) -> Summarise:
+    """A summary without a model: how much there was, and what the owner said in it, by the ids of messages.
 
-    Nothing that was read is in it, so that no page gets a longer life in the window than its own message has.
+    Nothing that was read or pasted is in it, so that no page gets a longer life in the window than its own message has.
     """
 
     def summarise(messages: Sequence[Message]) -> str:
-        from truekeep.extract.offline.extractor import extract_statements  # noqa: PLC0415 - loads the languages
-
-        found = extract_statements(Conversation(tuple(messages), owner_channels, speaker))
-        return ". ".join([f"{len(messages)} earlier messages", *(statement.text for statement in found)]) + "."
+        own = (" ".join(said.get(message.id, "").split()) for message in messages)
+        return " ".join([f"{len(messages)} earlier messages.", *(text for text in own if not is_small_talk(text))])
 
     return summarise
 

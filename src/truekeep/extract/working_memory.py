@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from truekeep.errors import InvalidRequest, NotAllowed, TruekeepError
+from truekeep.errors import InvalidRequest, NotAllowed
 from truekeep.extract.conversation import Message
 from truekeep.extract.jobs import DONE
-from truekeep.extract.working import Summarise, Window, WorkingMemory, statements_of, window
+from truekeep.extract.working import Summarise, Window, WorkingMemory, own_words, window
 from truekeep.trust.candidate import checked_json, checked_text
 from truekeep.trust.origin import person_name, require, session_name, standing_of
 from truekeep.types import Candidate, Decision, Origin, Standing
@@ -147,8 +147,9 @@ class WorkingSessions:
         found = self.get(session)
         if found is None:
             return Window(())
-        owners = {channel for channel in found.channels() if self._is_owners(channel)}
-        return window(found, summarise or statements_of(found.speaker, frozenset(owners)))
+        seen = self._sessions.observations(found.session)
+        said = {one.id: one.own for one in seen if one.standing is Standing.OWNER}
+        return window(found, summarise or own_words(said))
 
     def list(self) -> list[str]:
         """The names of the sessions that were put or appended to, in the order in which they began."""
@@ -205,12 +206,6 @@ class WorkingSessions:
         verdict = self._gate.weigh(candidate)
         if verdict.decision is Decision.REJECT:
             raise InvalidRequest(verdict.reason, code="working_refused", hint="Leave it out, or say it another way.")
-
-    def _is_owners(self, name: str) -> bool:
-        try:
-            return self._channels.get(name).standing is Standing.OWNER
-        except TruekeepError:
-            return False
 
 
 def _added(before: WorkingMemory, given: Mapping[str, Any]) -> dict[str, Any]:

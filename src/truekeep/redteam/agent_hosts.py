@@ -159,7 +159,7 @@ class KeepHost:
         self._sessions[session].bind("agent").observe(text)
 
     def distil(self, session: str, *, with_model: bool) -> None:
-        """By the model, if it is to be asked, and by the built-in extractor."""
+        """By the model, if it is to be asked, and from the owner's words."""
         handle = self._sessions[session].bind("agent")
         if with_model:
             self._note(one.verdict for one in handle.extract("discrete", model=self._model).taken)

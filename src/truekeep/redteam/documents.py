@@ -1,7 +1,7 @@
 """Injected documents through extraction: what of them is remembered, whether it may act, and what a model gets done.
 
 Each document is read in a session of the owner's. The program stores it as read, the obedient agent saves the
-injection and repeats it, the obedient model "extracts" whatever was said, and the built-in extractor reads the session
+injection and repeats it, the obedient model "extracts" whatever was said, and learning reads the session
 too. Then the agent makes the calls that the injection asks for: in that session, and in a later one where the owner
 asks the same again.
 """

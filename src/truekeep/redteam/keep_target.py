@@ -124,7 +124,7 @@ class KeepTarget(Target):
             self._over(via, session).observe(text, principal=principal, role=role)
 
     def extract(self, session: str, strategy: str) -> list[Written]:
-        """Over the agent's handle, with the built-in extractor."""
+        """Over the agent's handle, without a model."""
         with _refusing():
             return [_written(one.verdict) for one in self._over("agent", session).extract(strategy).taken]
 

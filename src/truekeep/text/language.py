@@ -1,9 +1,8 @@
 """The languages that are read here, which of them a short text is in, and the words that mean the same in all of them.
 
 All that is known of a language is in its folder, ``data/languages/XX``: ``words.toml``, ``dates.toml`` and
-``numbers.toml`` are read here, ``commands.toml`` by the screens and ``statements.toml`` by the extraction. Adding a
-language is adding a folder; one that lacks a table is left out where that table is needed, and a list that is left out
-is empty.
+``numbers.toml`` are read here, the others by whoever needs them. Adding a language is adding a folder; one that lacks
+a table is left out where that table is needed, and a list that is left out is empty.
 
 A *lexeme* stands for a word, its inflections and its synonyms, so that two wordings of one fact meet in the same words.
 """

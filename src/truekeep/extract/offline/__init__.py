@@ -1,1 +1,0 @@
-"""The extractor that needs no model: sentences, clauses, patterns, dates and names, in several languages."""
