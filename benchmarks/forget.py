@@ -1,8 +1,9 @@
 """Forgetting: how many requests to forget or correct are honoured, and how many other memories they touch.
 
-``data/forget.yaml`` was written by somebody who had not seen the code: what a person said, and a message that asks to
-forget some of it, corrects some of it, or only looks like it. Rows of even number were tuned on, those of odd number
-judge. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
+``data/forget.yaml`` and ``data/forget_other.yaml`` were written by two people who had not seen the code: what a person
+said, and a message that asks to forget some of it, corrects some of it, or only looks like it. All rows of the first
+and those of even number of the second were tuned on; those of odd number of the second judge, and nobody who tunes reads
+them. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
 may be meant, nothing is gone and both wait in review, where the owner sees them. What an earlier sentence of the same
 person had ended before counts neither way.
 """
@@ -21,7 +22,7 @@ from benchmarks.harness import Figure
 from truekeep import Keep
 from truekeep.config import Settings
 
-ROWS = Path(__file__).parent / "data" / "forget.yaml"
+ROWS, OTHER = (Path(__file__).parent / "data" / name for name in ("forget.yaml", "forget_other.yaml"))
 LEAST = 0.9
 
 
@@ -50,9 +51,10 @@ class Played:
 
 
 def measure() -> list[Figure]:
-    """Both figures, on the half that was tuned on and on the other."""
-    played = list(play(yaml.safe_load(ROWS.read_text("utf-8"))))
-    return [figure for name, half in (("tuned on", 0), ("held out", 1)) for figure in _figures(name, played[half::2])]
+    """Both figures, on the rows that were tuned on and on those held out."""
+    played, other = (list(play(yaml.safe_load(rows.read_text("utf-8")))) for rows in (ROWS, OTHER))
+    halves = (("tuned on", [*played, *other[0::2]]), ("held out", other[1::2]))
+    return [figure for name, half in halves for figure in _figures(name, half)]
 
 
 def _figures(name: str, played: list[Played]) -> Iterator[Figure]:
@@ -92,6 +94,9 @@ def _gone(keep: Keep, said: list[str]) -> frozenset[int]:
 
 
 if __name__ == "__main__":
-    for one in play(yaml.safe_load(ROWS.read_text("utf-8"))):
+    for one in [
+        *play(yaml.safe_load(ROWS.read_text("utf-8"))),
+        *list(play(yaml.safe_load(OTHER.read_text("utf-8"))))[0::2],
+    ]:
         if not one.is_honoured or one.touched:
             print(one.number, one.row["lang"], one.row["kind"], sorted(one.gone), sorted(one.shown), one.row["message"])

@@ -1,7 +1,8 @@
 """Pastes: how many are recognised, and how many messages of the owner's own are taken for one.
 
-``data/pastes.yaml`` was written by somebody who had not seen the code, much of it to be hard: rows of even number were
-tuned on, those of odd number judge. ``TRUEKEEP_BENCH_DATA`` names a folder with ``talks_dev.jsonl`` and
+``data/pastes.yaml`` and ``data/pastes_other.yaml`` were written by two people who had not seen the code, much of it to
+be hard: all rows of the first and those of even number of the second were tuned on, those of odd number of the second
+judge, and nobody who tunes reads them. ``TRUEKEEP_BENCH_DATA`` names a folder with ``talks_dev.jsonl`` and
 ``locomo_dev_memories.jsonl``, whose messages are people's own.
 """
 
@@ -20,7 +21,7 @@ import yaml
 from benchmarks.harness import Figure
 from truekeep.trust.quote import SeenTexts, split_paste
 
-ROWS = Path(__file__).parent / "data" / "pastes.yaml"
+ROWS, OTHER = (Path(__file__).parent / "data" / name for name in ("pastes.yaml", "pastes_other.yaml"))
 FOLDER = os.environ.get("TRUEKEEP_BENCH_DATA", "")
 _TELLING = 8
 """Characters of a line from which on it says something."""
@@ -28,8 +29,9 @@ _TELLING = 8
 
 def measure() -> list[Figure]:
     """Both shares, on the authored rows and on natural talk."""
-    rows = yaml.safe_load(ROWS.read_text("utf-8"))
-    figures = [figure for name, half in (("tuned on", 0), ("held out", 1)) for figure in _authored(name, rows[half::2])]
+    rows, other = (yaml.safe_load(path.read_text("utf-8")) for path in (ROWS, OTHER))
+    halves = (("tuned on", [*rows, *other[0::2]]), ("held out", other[1::2]))
+    figures = [figure for name, half in halves for figure in _authored(name, half)]
     return figures + (list(_natural(Path(FOLDER))) if FOLDER else [])
 
 

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from truekeep.search.about import named, replaced
+from truekeep.incident.meant import meant_by
+from truekeep.search.about import named
 from truekeep.text.language import languages_with
-from truekeep.trust.wishes import TABLE, WishKind, asked_to_forget, read_wishes
+from truekeep.text.topics import TABLE
+from truekeep.trust.wishes import WishKind, asked_to_forget, read_wishes
 
 TALKS = yaml.safe_load((Path(__file__).parent / "data" / "wishes.yaml").read_text())
 CASES = [(name, case["message"], case["gone"]) for name, talk in TALKS.items() for case in talk["cases"]]
@@ -18,13 +20,8 @@ def meant(name: str, message: str) -> set[int]:
     for wish in read_wishes(message):
         if wish.kind is WishKind.LAST:
             gone.add(len(said) - 1)
-        elif wish.kind is WishKind.FORGET:
-            found = named(wish.about, wish.language, said, wants_all=wish.wants_all, is_weak=wish.is_weak)
-            gone.update(() if wish.is_reported else found.clear)
         else:
-            over = wish.is_over
-            found = replaced(wish.about, wish.denied, wish.language, said, is_over=over, verbatim=wish.said)
-            gone.update(found.clear)
+            gone.update(meant_by(wish, said).clear)
     return gone
 
 
@@ -83,7 +80,7 @@ def test_two_that_fit_alike_are_shown_and_neither_is_taken_for_meant() -> None:
 def test_a_command_about_a_file_names_no_memory() -> None:
     (wish,) = read_wishes("Could you delete the file report.txt from the downloads folder?")
     said = ["I keep my report in the blue folder.", "I download music on Fridays."]
-    assert named(wish.about, "en", said, is_weak=wish.is_weak) == named("", "en", said)
+    assert meant_by(wish, said).clear == ()
 
 
 def test_reading_a_message_takes_time_in_proportion_to_its_length() -> None:

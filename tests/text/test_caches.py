@@ -16,10 +16,10 @@ from truekeep.text.quantities import _known_value, word_value
 from truekeep.text.view import View
 
 CLOSED = {
-    "_alphabet", "_answered", "_case_classes", "_grammar", "_groups", "_is_unspaced", "_made_by",
-    "_order", "_phrases", "_pieces", "_separators", "_sources",
-    "_value_words", "expected", "forms", "grammar", "language", "language_table", "languages_with", "learned",
-    "openings", "preset", "property_set", "search_words", "table", "words", "words_of",
+    "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_made_by", "_order", "_pieces", "_separators",
+    "_sources", "_vague", "_vague_signs", "_value_words", "expected", "forms", "grammar", "groups", "is_unspaced",
+    "language", "language_table", "languages_with", "learned", "openings", "phrases", "preset", "property_set",
+    "search_words", "table", "words", "words_of",
 }  # fmt: skip
 """Caches without a bound whose questions come from the package's own tables, the operator's files or the code."""
 

@@ -22,6 +22,7 @@ from truekeep.incident.meant import Meant, Utterance
 from truekeep.incident.records import CORRECT, FORGET, Forgotten, ForgottenMatch, Incident
 from truekeep.records.rows import CHANGED, FORGOTTEN
 from truekeep.stores.records import item_from, memory_from, new_id
+from truekeep.text.topics import telling
 from truekeep.text.words import said_sentences
 from truekeep.trust.origin import own_principal, require, standing_of
 from truekeep.trust.policy import Ruling
@@ -121,6 +122,8 @@ class Forgetting:
             targets = [*targets, *said]
             clear = said or (self._meant.last(before[-1], targets) if before else [])
             unsure: list[Utterance] = []
+            if wish.is_reported:
+                clear, unsure = [], clear
         else:
             clear, unsure = self._meant.by(wish, targets)
         if clear and wish.kind is WishKind.CORRECT:
@@ -361,9 +364,10 @@ def _shown(targets: Sequence[Utterance]) -> Forgotten:
 
 
 def _ahead(seen: Observation, wish: OwnerWish) -> list[Utterance]:
-    """What a message says itself before it takes it back."""
+    """What a message says itself before it takes it back; "Ugh, sorry" says nothing."""
     ahead = seen.own.partition(wish.said)[0].strip()
-    return [Utterance(ahead, seen.at, 0, message=seen.id, principal=seen.principal)] if ahead else []
+    tells = bool(telling(ahead, wish.language))
+    return [Utterance(ahead, seen.at, 0, message=seen.id, principal=seen.principal)] if tells else []
 
 
 def _sentences(text: str) -> set[str]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from truekeep.search.about import Found, bears, named, replaced
+from truekeep.search.about import Found, bears, named, replaced, told_of
 from truekeep.sessions.passages import passages
 from truekeep.stores.records import item_from, memory_from
 from truekeep.stores.table_view import TableView
@@ -65,6 +65,27 @@ def _pronouns(name: str) -> frozenset[str]:
     return frozenset(word for spelling, role in roles.items() if role == "pronouns" for word in words(spelling))
 
 
+def meant_by(wish: OwnerWish, texts: Sequence[str]) -> Found:
+    """Which texts, oldest first, a wish clearly means, or else may mean."""
+    if wish.kind is WishKind.CORRECT:
+        return replaced(
+            wish.about,
+            wish.denied,
+            wish.language,
+            texts,
+            is_over=wish.is_over,
+            is_slip=wish.is_slip,
+            verbatim=wish.said,
+        )
+    if wish.around:
+        found = told_of(wish.around, wish.language, texts, wants_all=wish.wants_all)
+    else:
+        found = named(wish.about, wish.language, texts, wants_all=wish.wants_all, is_plain=wish.is_plain)
+    is_partial = wish.is_weak and not found.is_whole and words_of("mine").isdisjoint(wish.about.split())
+    # "Delete the draft for Northwind" may be meant for a tool; "delete my old address" is for the memory.
+    return Found(unsure=(*found.clear, *found.unsure)) if wish.is_reported or is_partial else found
+
+
 class Meant:
     """Looks through what one keep's owner said."""
 
@@ -98,15 +119,7 @@ class Meant:
         """What a wish clearly means, and what it may mean. What is over already needs no correction."""
         if wish.kind is WishKind.CORRECT:
             targets = [one for one in targets if one.until is None or one.until > self._clock()]
-        texts = [one.words for one in targets]
-        if wish.kind is WishKind.CORRECT:
-            over = wish.is_over
-            found = replaced(wish.about, wish.denied, wish.language, texts, is_over=over, verbatim=wish.said)
-        else:
-            found = named(wish.about, wish.language, texts, wants_all=wish.wants_all, is_weak=wish.is_weak)
-        if wish.is_reported or (wish.is_weak and words_of("mine").isdisjoint(wish.about.split())):
-            # "Delete the draft for Northwind" may be meant for a tool; "delete my old address" is for the memory.
-            found = Found(unsure=(*found.clear, *found.unsure))
+        found = meant_by(wish, [one.words for one in targets])
         return [targets[place] for place in found.clear], [targets[place] for place in found.unsure]
 
     def last(self, before: Observation, targets: Sequence[Utterance]) -> list[Utterance]:

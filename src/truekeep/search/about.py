@@ -10,21 +10,25 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from truekeep.text.language import language, language_table, names
+from truekeep.text.language import language, language_table
+from truekeep.text.topics import HAN, TABLE, are_forms, day_of, groups, groups_of, is_value, phrases, telling
 from truekeep.text.words import words
 
-_TABLE = "forget"
-_EXACT, _CONCEPT, _INFLECTED = 1.0, 0.9, 0.8
+_EXACT, _INFLECTED, _CONCEPT = 1.0, 0.8, 0.7
 _CLEAR_SHARE = 0.6
 """How much of what is named a memory has to bear, where none bears all of it."""
+_LEAST_SHARE = 0.45
+"""The same where surely a memory is meant."""
 _MARGIN = 0.6
 """How far the next best has to stay behind."""
 _MOST_SHOWN = 8
 """Memories that are shown where none is clearly meant."""
 _DIGITS = re.compile(r"\d+")
-_HAN = re.compile("[\u3400-\u9fff]")
+_CAPITAL = re.compile(r"(?<=[^\W_][ ,'\u2019])(?<!\. )[A-Z\u00c0-\u00de\u010c\u0141\u0160\u017d][^\W\d_]+")
+_HAN_NUMBER = re.compile(
+    "[\u4e00\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341][\u4e00\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a]+"
+)
 _HAN_DAY = re.compile("(?:\u5468|\u661f\u671f|\u793c\u62dc)([\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u65e5\u5929])")
 
 
@@ -34,6 +38,8 @@ class Found:
 
     clear: tuple[int, ...] = ()
     unsure: tuple[int, ...] = ()
+    is_whole: bool = False
+    """Whether what is clear bears every word that was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,8 @@ class _Bearing:
     words: frozenset[str]
     groups: frozenset[str]
     values: Mapping[str, frozenset[str]]
+    names: frozenset[str]
+    """Words with a capital within a sentence, where not every noun has one."""
     name: str
     """The language whose words for the same thing are known."""
 
@@ -50,94 +58,145 @@ class _Bearing:
         """How well it bears a word of a topic."""
         if token in self.words:
             return _EXACT
-        if any(_is_form(token, word) for word in self.words):
+        if any(are_forms(token, word, self.name) for word in self.words):
             return _INFLECTED
-        return _CONCEPT if not self.groups.isdisjoint(_groups_of(token, self.name)) else 0.0
+        return _CONCEPT if not self.groups.isdisjoint(groups_of(token, self.name)) else 0.0
+
+    def is_literal(self, tokens: Iterable[str]) -> bool:
+        """Whether it bears words themselves, and not only others for the same."""
+        return all(self.of(token) > _CONCEPT for token in tokens)
 
 
-def named(about: str, name: str, said: Sequence[str], *, wants_all: bool = False, is_weak: bool = False) -> Found:
-    """Which of the texts, oldest first, are named by words of a language to be forgotten."""
+def named(about: str, name: str, said: Sequence[str], *, wants_all: bool = False, is_plain: bool = False) -> Found:
+    """Which of the texts, oldest first, are named by words of a language to be forgotten.
+
+    ``is_plain`` says that surely one of them is meant, so that less of what is named has to be borne by the one.
+    """
     borne = [_bearing(text, name) for text in said]
     tokens = telling(about, name)
-    found = _named(tokens, borne, name, wants_all=wants_all, is_weak=is_weak)
-    if found.clear or not tokens or _HAN.search(about):
+    found = _named(tokens, borne, name, wants_all=wants_all, is_plain=is_plain)
+    is_literal = found.is_whole and all(borne[place].is_literal(tokens) for place in found.clear)
+    if is_literal or not tokens or HAN.search(about):
         return found
-    joins = frozenset(words(" ".join(language_table(name, _TABLE).get("and", ()))))
-    parts = _split(words(about), joins)
-    if len(parts) > 1:
-        each = [_named(telling(" ".join(part), name), borne, name, is_weak=is_weak) for part in parts]
-        if all(one.clear for one in each):
-            return Found(tuple(sorted({place for one in each for place in one.clear})))
+    joins = frozenset(words(" ".join(language_table(name, TABLE).get("and", ()))))
+    parts = [telling(" ".join(part), name) for part in _split(words(about), joins)]
+    each = [_named(part, borne, name) for part in parts if part]
+    if len(each) > 1 and all(one.clear for one in each):
+        return Found(tuple(sorted({place for one in each for place in one.clear})), is_whole=True)
     return found
 
 
 def _named(
-    tokens: Sequence[str], borne: Sequence[_Bearing], name: str, *, wants_all: bool = False, is_weak: bool = False
+    tokens: Sequence[str], borne: Sequence[_Bearing], name: str, *, wants_all: bool = False, is_plain: bool = False
 ) -> Found:
-    older = frozenset(words(" ".join(language_table(name, _TABLE).get("older", ()))))
+    older = frozenset(words(" ".join(language_table(name, TABLE).get("older", ()))))
     scores = [[one.of(token) for token in tokens] for one in borne]
     full = [place for place, score in enumerate(scores) if tokens and all(score)]
     if not full and older.intersection(tokens):
         left = [token for token in tokens if token not in older]
         full = [place for place, one in enumerate(borne) if left and all(map(one.of, left))]
         full = full[:-1] if len(full) > 1 else full
-        return Found(tuple(full)) if len(full) == 1 or wants_all else Found(unsure=tuple(full[-_MOST_SHOWN:]))
-    exact = [place for place in full if _INFLECTED not in scores[place]]
-    chosen = exact if len(exact) == 1 and not wants_all else full
+        is_one = len(full) == 1 or wants_all
+        return Found(tuple(full), is_whole=True) if is_one else Found(unsure=tuple(full[-_MOST_SHOWN:]))
+    nearest = [place for place in full if min(scores[place]) == max(min(scores[one]) for one in full)]
+    chosen = nearest if len(nearest) == 1 and not wants_all else full
     if len(chosen) == 1 or (wants_all and chosen):
-        return Found(tuple(chosen))
-    if full or is_weak or not tokens:
+        return Found(tuple(chosen), is_whole=True)
+    if full or not tokens:
         return Found(unsure=tuple(full[-_MOST_SHOWN:]))
-    return _partly(tokens, scores)
+    return _partly(tokens, scores, _LEAST_SHARE if is_plain else _CLEAR_SHARE, wants_all=wants_all)
 
 
-def _partly(tokens: Sequence[str], scores: Sequence[Sequence[float]]) -> Found:
+def _partly(tokens: Sequence[str], scores: Sequence[Sequence[float]], least: float, *, wants_all: bool) -> Found:
     """No text bears all that is named: one that bears most of it, with no other near it, is meant all the same."""
     weights = _weights(scores, len(tokens))
     shares = [sum(w * s for w, s in zip(weights, score, strict=True)) / (sum(weights) or 1) for score in scores]
     order = sorted(range(len(shares)), key=lambda place: -shares[place])
     best = [place for place in order if shares[place] > 0]
-    if best and shares[best[0]] >= _CLEAR_SHARE and (len(best) == 1 or shares[best[1]] < _MARGIN * shares[best[0]]):
+    if best and wants_all and shares[best[0]] >= least:
+        return Found(tuple(sorted(place for place in best if shares[place] >= max(least, _MARGIN * shares[best[0]]))))
+    if best and shares[best[0]] >= least and (len(best) == 1 or shares[best[1]] < _MARGIN * shares[best[0]]):
         return Found((best[0],))
     return Found(unsure=tuple(sorted(best[:_MOST_SHOWN])))
 
 
-def replaced(about: str, denied: str, name: str, said: Sequence[str], *, is_over: bool, verbatim: str) -> Found:
+def told_of(around: str, name: str, said: Sequence[str], *, wants_all: bool) -> Found:
+    """Which texts a wish means that names nothing itself: those that bear what was spoken of nearest to it.
+
+    A word that nearly all of them bear tells nothing. One text alone bears it, or everything about it is meant.
+    """
+    borne = [_bearing(text, name) for text in said]
+    for line in reversed(around.splitlines()):
+        bearing = [[place for place, one in enumerate(borne) if one.of(token)] for token in telling(line, name)]
+        found = [places for places in bearing if places and len(places) <= max(1, 3 * len(said) // 4)]
+        places = sorted({place for one in found for place in one})
+        most = max(map(len, found), default=0)
+        if len(places) == 1 or (wants_all and places and len(places) == most):
+            return Found(tuple(places), is_whole=wants_all)
+        if places:
+            return Found(unsure=tuple(places[-_MOST_SHOWN:]))
+    return Found()
+
+
+def replaced(
+    about: str, denied: str, name: str, said: Sequence[str], *, is_over: bool, is_slip: bool, verbatim: str
+) -> Found:
     """Which of the texts, oldest first, a correction puts a newer word in the place of."""
     borne = [_bearing(text, name) for text in said]
     new = _bearing(verbatim, name)
-    tokens = [token for token in telling(about, name) if not _is_value(token)]
+    counts = language(name).numbers
+    tokens = [token for token in telling(about, name) if not is_value(token) and token not in counts]
     scores = [[one.of(token) for token in tokens] for one in borne]
     weights = _weights(scores, len(tokens))
     shares = [sum(w * s for w, s in zip(weights, score, strict=True)) for score in scores]
-    if denied:
-        no = telling(denied, name)
-        held = [place for place, one in enumerate(borne) if no and all(token in one.words for token in no)]
-        best = _best(held, shares)
-        return Found((best,)) if best is not None else Found()
-    if is_over:
-        best = _best([place for place, share in enumerate(shares) if share > 0], shares)
-        return Found((best,)) if best is not None else Found()
-    if not tokens:
+    no = telling(denied, name)
+    held = [place for place, one in enumerate(borne) if no and one.is_literal(no)]
+    found = _best(held, shares)
+    if not found and is_over:
+        least = _LEAST_BORNE * sum(weights)
+        found = _alike([place for place, share in enumerate(shares) if share > 0 and share >= least], shares, scores)
+    if not found and not any(shares) and (not tokens or (is_slip and len(tokens) <= _FEW)):
         # "No wait, it's the 14th": of what was said last, whatever had a value of that kind.
         recent = range(len(said) - 1, max(-1, len(said) - 1 - _RECENT), -1)
-        last = next((place for place in recent if _differs(new, borne[place])), None)
-        return Found((last,)) if last is not None else Found()
-    held = [place for place, share in enumerate(shares) if share > 0 and _differs(new, borne[place])]
-    best = _best(held, shares)
-    return Found((best,)) if best is not None else Found()
+        found = [place for place in recent if _differs(new, borne[place])][:1]
+    if not found:
+        found = _best(
+            [place for place, share in enumerate(shares) if share > 0 and _differs(new, borne[place])], shares
+        )
+    return Found(tuple(found or _renamed(tokens, new, borne, shares)))
 
 
+def _renamed(tokens: Sequence[str], new: _Bearing, borne: Sequence[_Bearing], shares: Sequence[float]) -> Sequence[int]:
+    """Where somebody else is named for the same: all that is said but the name is in the older text, no name is."""
+    rest = [token for token in tokens if token not in new.names]
+    held = [
+        place
+        for place, old in enumerate(borne)
+        if rest and new.names and old.names and not new.words & old.names and all(map(old.of, rest))
+    ]
+    return _best(held, shares)
+
+
+_FEW = 2
+_LEAST_BORNE = 0.3
+"""How much of what a correction says a text has to bear."""
 _RECENT = 3
 """Messages back to which a correction without a name can refer."""
 
 
-def _best(places: Sequence[int], shares: Sequence[float]) -> int | None:
+def _best(places: Sequence[int], shares: Sequence[float]) -> Sequence[int]:
     """The one that stands out; none where two are alike."""
     order = sorted(places, key=lambda place: -shares[place])
-    if not order:
-        return None
-    return order[0] if len(order) == 1 or shares[order[1]] < _STANDS_OUT * shares[order[0]] else None
+    return order[:1] if len(order) == 1 or (order and shares[order[1]] < _STANDS_OUT * shares[order[0]]) else ()
+
+
+def _alike(places: Sequence[int], shares: Sequence[float], scores: Sequence[Sequence[float]]) -> Sequence[int]:
+    """The one that stands out, or all that bear the very same words as the best: what is over is over for all."""
+    best = max(places, key=lambda place: shares[place], default=None)
+    if best is None:
+        return ()
+    near = [place for place in places if shares[place] >= _STANDS_OUT * shares[best]]
+    return near if all(scores[place] == scores[best] for place in near) else ()
 
 
 _STANDS_OUT = 0.8
@@ -151,67 +210,35 @@ def _differs(new: _Bearing, old: _Bearing) -> bool:
 def _weights(scores: Sequence[Sequence[float]], count: int) -> list[float]:
     """Rare words say more: by how many texts bear each."""
     borne = [sum(score[token] > 0 for score in scores) for token in range(count)]
-    return [math.log(1 + len(scores) / (number or 0.5)) for number in borne]
-
-
-def telling(text: str, name: str) -> list[str]:
-    """The words of a topic that tell what it is about, each once."""
-    table = language_table(name, _TABLE)
-    if _HAN.search(text):
-        kept = [phrase for phrase, _ in _phrases(name) if _HAN.search(phrase) and phrase in text]
-        for vague in sorted(table.get("vague", ()), key=len, reverse=True):
-            text = text.replace(vague, " ")
-        return list(dict.fromkeys((*kept, *words(text))))
-    vague = frozenset(words(" ".join(table.get("vague", ()))))
-    return list(dict.fromkeys(word for word in words(text) if word not in vague or word in _groups(name)))
-
-
-def _is_value(token: str) -> bool:
-    return bool(_DIGITS.search(token)) or _day(token) is not None
-
-
-def _day(word: str) -> str | None:
-    """The number of a day of the week or a month, also of several ("Wednesdays")."""
-    return _day_names().get(word) or _day_names().get(word.removesuffix("s"))
+    return [math.log(1 + len(scores) / (number or 1)) for number in borne]
 
 
 def _bearing(text: str, name: str) -> _Bearing:
     found = words(text)
     spoken, spaced = frozenset(found), f" {' '.join(found)} "
-    groups = {group for word in spoken for group in _groups(name).get(word, ())}
-    groups |= {group for phrase, group in _phrases(name) if phrase in spaced or (phrase.strip() in text)}
-    return _Bearing(spoken, frozenset(groups), _values(text, spoken), name)
+    meant = {group for word in spoken for group in groups(name).get(word, ())}
+    meant |= {group for phrase, group in phrases(name) if phrase in spaced or (phrase.strip() in text)}
+    return _Bearing(spoken, frozenset(meant), _values(text, found, name), _names(text, name), name)
 
 
-def _values(text: str, spoken: Iterable[str]) -> dict[str, frozenset[str]]:
-    days = {day for word in spoken if (day := _day(word))}
+def _names(text: str, name: str) -> frozenset[str]:
+    if language(name).capital_nouns:
+        return frozenset()
+    capitals = (match[0] for match in _CAPITAL.finditer(text))
+    return frozenset(word for one in capitals for word in words(one) if len(word) > 1 and day_of(word) is None)
+
+
+def _values(text: str, found: Sequence[str], name: str) -> dict[str, frozenset[str]]:
+    days = {day for word in found if (day := day_of(word))}
     days |= {f"d{match[1]}" for match in _HAN_DAY.finditer(text)}
+    counted = {str(number) for word in found if (number := language(name).numbers.get(word)) is not None}
     kinds = {
         "number": frozenset(_DIGITS.findall(text)),
+        "counted": frozenset((*counted, *_HAN_NUMBER.findall(text))),
         "weekday": frozenset(day for day in days if day.startswith("d")),
         "month": frozenset(day for day in days if day.startswith("m")),
     }
     return {kind: values for kind, values in kinds.items() if values}
-
-
-def _is_form(one: str, other: str) -> bool:
-    """Whether two words look like forms of one: a long beginning in common, or the one is the end of a compound."""
-    if one == other:
-        return True
-    if _HAN.search(one) or _DIGITS.search(one + other):
-        return False
-    shared = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        shared += 1
-    rest = max(len(one), len(other)) - shared
-    if shared == 3:
-        return {one[3:], other[3:]} == {"", "s"}
-    short, long = sorted((one, other), key=len)
-    if len(short) >= 5 and (long.endswith(short) or (long.startswith("ne") and _is_form(short, long[2:]))):
-        return True
-    return shared >= 4 and rest <= (2 if shared == 4 else 3)
 
 
 def _split(found: Sequence[str], joins: frozenset[str]) -> list[list[str]]:
@@ -222,47 +249,6 @@ def _split(found: Sequence[str], joins: frozenset[str]) -> list[list[str]]:
         else:
             parts[-1].append(word)
     return [part for part in parts if part]
-
-
-@cache
-def _groups(name: str) -> dict[str, frozenset[str]]:
-    """The groups of each word of a language that means the same as others."""
-    made: dict[str, set[str]] = {}
-    for group, spelling in _same(name):
-        found = words(spelling)
-        if len(found) == 1:
-            made.setdefault(found[0], set()).add(group)
-    return {word: frozenset(groups) for word, groups in made.items()}
-
-
-def _groups_of(token: str, name: str) -> frozenset[str]:
-    return _groups(name).get(token) or frozenset(group for phrase, group in _phrases(name) if phrase == token)
-
-
-@cache
-def _phrases(name: str) -> tuple[tuple[str, str], ...]:
-    found = ((f" {' '.join(words(spelling))} ", group) for group, spelling in _same(name) if len(words(spelling)) > 1)
-    han = ((spelling, group) for group, spelling in _same(name) if _HAN.search(spelling))
-    return (*found, *han)
-
-
-def _same(name: str) -> Iterable[tuple[str, str]]:
-    for group, spellings in language_table(name, _TABLE).get("same", {}).items():
-        yield from ((group, spelling) for spelling in spellings)
-
-
-@cache
-def _day_names() -> dict[str, str]:
-    """Days of the week and months, as they are called in any language, and their numbers."""
-    found: dict[str, str] = {}
-    for name in names():
-        tables = language(name)
-        for spelling, number in tables.weekdays.items():
-            found.update(dict.fromkeys(words(spelling), f"d{number}"))
-        for spelling, number in tables.months.items():
-            found.setdefault("".join(words(spelling)[:1]), f"m{number}")
-    found.pop("", None)
-    return found
 
 
 def bears(about: str, denied: str, name: str, sentence: str) -> bool:

@@ -8,13 +8,15 @@ from functools import cache
 
 from truekeep.text.fold import bare
 from truekeep.text.language import language_table, languages_with
+from truekeep.text.words import said_sentences
 
 _LONGEST = 200
 """An announcement is shorter than this."""
 _SHORT = 80
 _LEAST = 12
 """Less than this after a colon is an answer, not a text."""
-_COLON = re.compile("[:\uff1a](?=\\s|[\"“„«「'\u2018\u3400-\u9fff])|\uff1a")
+_COLON = re.compile("(?<=[\u3400-\u9fff])[:\uff1a]|[:\uff1a](?=\\s|[\"“„«「'\u2018\u3400-\u9fff])|\uff1a")
+_WIDE = re.compile("[\u3400-\u9fff]")
 _APART = re.compile(r"[^\w']+")
 _OPENS = re.compile("\\s*[\"“„«「'\u2018\\[{<#>|]")
 
@@ -47,7 +49,16 @@ def announces(line: str, following: str, *, is_first: bool) -> bool:
         return False
     ends = line.rstrip().endswith((":", "\uff1a"))
     leads_on = ends or _OPENS.match(following) is not None or (is_first and len(line) <= _SHORT)
-    return (leads_on or is_first or not following.strip()) and _says_so(line, leads_on=leads_on, is_title=ends)
+    said = line if ends else _last_sentence(line)
+    return (leads_on or is_first or not following.strip()) and _says_so(said, leads_on=leads_on, is_title=ends)
+
+
+def _last_sentence(line: str) -> str:
+    """What stands next to the following text: of a longer line its last sentence alone."""
+    if len(line) + len(_WIDE.findall(line)) <= _SHORT:
+        return line
+    said = said_sentences(line)
+    return line[slice(*said[-1])] if said else line
 
 
 def refers_back(line: str) -> bool:
@@ -60,24 +71,25 @@ def announces_within(line: str) -> int:
     colon = _COLON.search(line, 0, _LONGEST)
     if colon is None or len(line[colon.end() :].strip()) < _LEAST:
         return 0
-    lead = _plain(line[: colon.end()])
+    lead = plain_line(line[: colon.end()])
     reports = any(table.reports.search(lead) and not table.own.search(lead) for table in _tables())
     return colon.end() if reports or _says_so(line[: colon.end()], leads_on=True) else 0
 
 
 def speaks_of_oneself(line: str) -> bool:
     """Whether a line has the first person in it."""
-    plain = _plain(line)
+    plain = plain_line(line)
     return any(table.mine.search(plain) for table in _tables())
 
 
 def _says_so(line: str, *, leads_on: bool = False, is_title: bool = False) -> bool:
-    plain, tables = _plain(line), _tables()
+    plain, tables = plain_line(line), _tables()
     said = any(table.has(plain, leads_on=leads_on) or (is_title and table.heads(plain)) for table in tables)
     return said and not any(table.own.search(plain) for table in tables)
 
 
-def _plain(line: str) -> str:
+def plain_line(line: str) -> str:
+    """A line folded, its words with one space between."""
     return " ".join(filter(None, _APART.split(bare(line))))
 
 
@@ -85,10 +97,11 @@ def _plain(line: str) -> str:
 def _tables() -> tuple[_Announcements, ...]:
     parts = ("strong", "weak", "pointing", "nouns", "reports", "own", "mine")
     tables = (language_table(name, "pastes") for name in languages_with("pastes"))
-    return tuple(_Announcements(*(_either(table[part]) for part in parts)) for table in tables)
+    return tuple(_Announcements(*(either(table[part]) for part in parts)) for table in tables)
 
 
-def _either(listed: str) -> re.Pattern[str]:
+def either(listed: str) -> re.Pattern[str]:
+    """A pattern for any phrase of a list."""
     return re.compile("|".join(map(_pattern, listed.split("|"))))
 
 
@@ -96,7 +109,9 @@ def _pattern(phrase: str) -> str:
     """A phrase of a table: within words, with any ending (a star), at the end of a line or as a whole one (equals
     signs)."""
     phrase = phrase.strip()
-    words = re.escape(_plain(phrase))
+    if "* " in phrase:  # any one word
+        return r"\b" + r"\s\S+\s".join(re.escape(plain_line(part)) for part in phrase.split("*")) + r"\b"
+    words = re.escape(plain_line(phrase))
     if phrase >= "\u3400":  # written without spaces
         return words
     if phrase.startswith("="):

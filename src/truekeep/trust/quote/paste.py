@@ -20,6 +20,7 @@ from truekeep.text.fold import bare, folded
 from truekeep.text.salient import read_values
 from truekeep.text.tokens import Kind
 from truekeep.trust.quote.announcing import announces, announces_within, refers_back, speaks_of_oneself
+from truekeep.trust.quote.blocks import foreign_block
 
 if TYPE_CHECKING:
     from truekeep.trust.quote.seen import SeenTexts
@@ -195,7 +196,8 @@ def _by_lines(text: str) -> list[Cut]:
     asked = next((place for place in range(len(lines) - 1, 0, -1) if lines[place].strip()), 0)
     if asked > 1 and not lines[asked - 1].strip() and refers_back(lines[asked]):
         return [*cuts, (0, starts[asked], "asked_about")]
-    return cuts + _document(text, lines, starts)
+    start, end = foreign_block(text)
+    return [*cuts, (start, end, "block")] if end else cuts + _document(text, lines, starts)
 
 
 def _begins_foreign(lines: Sequence[str], place: int, line: str) -> tuple[str, int]:
