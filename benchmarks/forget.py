@@ -2,8 +2,8 @@
 
 ``data/forget.yaml`` and ``data/forget_other.yaml`` were written by two people who had not seen the code: what a person
 said, and a message that asks to forget some of it, corrects some of it, or only looks like it. All rows of the first
-and those of even number of the second were tuned on; those of odd number of the second judge, and nobody who tunes reads
-them. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
+and those of even number of the second were tuned on; those of odd number of the second judge, unread by whoever
+tunes. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
 may be meant, nothing is gone and both wait in review, where the owner sees them. What an earlier sentence of the same
 person had ended before counts neither way.
 """
