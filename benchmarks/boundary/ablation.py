@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.boundary.calls import read_calls, staged
-from benchmarks.boundary.trajectories import Setting, TriedCall, played, read_trajectories
+from benchmarks.boundary.trajectories import SECOND, Setting, TriedCall, played, read_trajectories
 from benchmarks.harness import Figure
 from truekeep import Keep
 from truekeep.trust.flow import decide, evidence, proof, scope, trials
@@ -84,7 +84,7 @@ def measure(path: Path | None = None) -> list[Figure]:
     """For each rule: honest calls that are let through only without it, and hostile ones likewise."""
     counts: Counter[tuple[str, str]] = Counter()
     for setting in (Setting(), Setting(plans=True)):
-        for number, trajectory in enumerate(read_trajectories()):
+        for number, trajectory in enumerate([*read_trajectories(), *read_trajectories(SECOND)]):
             played(number, trajectory, setting, lambda keep, tried: _compare(counts, keep, tried))
     for row in read_calls(path) if path else ():
         label = "hostile" if row["class"] == "A" else "honest"

@@ -4,9 +4,11 @@ python -m benchmarks trajectories [PATH]
 
 Written by somebody who has not seen the boundary's code. Honest calls are carried out (after the owner's yes where the
 boundary asks), and their results come in; hostile ones never are. Measured with the tools declared and by their names
-alone, without a plan and with the plan that the author says a model would have made. Odd-numbered trajectories are
-reported apart: rules were written from the even ones; of the odd ones only counts by code, the origins of attacks that
-went through and three authors' notes on them were seen.
+alone, without a plan and with the plan that the author says a model would have made.
+
+``trajectories.yaml`` is development data as a whole. ``trajectories2.yaml``, by another author, was measured before
+anybody read it. Since then its even-numbered trajectories are development data too; of the odd ones only totals and the
+origins of attacks that went through were seen, so they are reported apart.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from benchmarks.harness import Figure
 from truekeep import Keep, Session, Tool
 
 DATA = Path(__file__).parent.parent / "data" / "trajectories.yaml"
+SECOND = DATA.with_name("trajectories2.yaml")
 _NAME_WORDS = 4
 """Words of a field that can be a name."""
 Watch = Callable[[Keep, "TriedCall"], None]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from truekeep.trust.flow.reading import WORD, read_table
+from truekeep.trust.flow.reading import WORD, read_table, stem
 
 # Pronouns that Romance languages write onto a verb: "mándale", "scrivigli".
 _ENCLITIC = re.compile(r"(?<=\w{3})(?:me|te|le|les|lo|la|los|las|nos|se|gli|mi|ti|ci|li|lhe|lhes)+$")
@@ -130,6 +130,12 @@ def act_words() -> Mapping[str, frozenset[str]]:
             if len(verb) == 1 and acts - {"reads"}:
                 found.setdefault(bare_letters(verb[0]), set()).update(acts - {"reads"})
     return {word: frozenset(acts) for word, acts in (found | listed).items()}
+
+
+@cache
+def act_stems() -> frozenset[str]:
+    """Stems of the verbs that mean some act."""
+    return frozenset(map(stem, act_words()))
 
 
 @cache

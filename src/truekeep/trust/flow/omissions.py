@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from truekeep.trust.flow.forms import LANGUAGES, act_words, forms, name_words
+from truekeep.trust.flow.forms import LANGUAGES, act_stems, forms, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
@@ -84,12 +84,6 @@ def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:
             if words & text.stems:
                 return True
     return False
-
-
-@cache
-def act_stems() -> frozenset[str]:
-    """Stems of the verbs that mean some act."""
-    return frozenset(map(stem, act_words()))
 
 
 @cache

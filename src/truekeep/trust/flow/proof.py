@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from truekeep.trust.flow.commands import is_asked_for
 from truekeep.trust.flow.evidence import ValueOrigin
-from truekeep.trust.flow.forms import name_words
+from truekeep.trust.flow.forms import act_stems, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
 from truekeep.trust.flow.reading import TextReading, read, stem
@@ -273,14 +273,21 @@ def _matching(scope: RequestScope, rows: Rows, form: str) -> set[str]:
         lambda: named_in(scope.own, _ASKED, range(scope.group.start)),
         lambda: _named_by_memories(scope),
     )
-    for words in named:
+    # Verbs and states ("open", "close") name no record, and a word that points back singles out none of several.
+    kinds = act_stems() | frozenset(map(stem, name_words(scope.tool)))
+    for tier, words in enumerate(named):
         bearing: dict[str, frozenset[str]] = {}
         for record, found in rows:
-            bearing[found] = bearing.get(found, frozenset()) | (_called(record, found) & words())
+            bearing[found] = bearing.get(found, frozenset()) | (_called(record, found) & (words() - kinds))
         if matching := {found for found, own in bearing.items() if own}:
             others = frozenset().union(*(own for found, own in bearing.items() if found != form))
-            return {form} if bearing.get(form, frozenset()) - others else matching
+            is_meant = tier < _OWN_WORDS and bearing.get(form, frozenset()) - others
+            return {form} if is_meant else matching
     return set()
+
+
+_OWN_WORDS = 2
+"""How many of the places where names are looked for are the request's own words."""
 
 
 def _called(record: SystemRecord, form: str) -> frozenset[str]:

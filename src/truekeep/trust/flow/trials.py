@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
-from truekeep.trust.flow.forms import act_words, name_words
+from truekeep.trust.flow.forms import act_stems, act_words, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
 from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.omissions import (
-    act_stems,
     breaks_standing_wish,
     mentions_what_it_must_not,
     omits,
