@@ -262,8 +262,8 @@ def _matching(scope: RequestScope, rows: Rows, form: str) -> set[str]:
     Of several that bear names, each is the one meant by a word that no other bears: "Moon and Winther".
     """
     before = range(scope.group.stop) if scope.looks_back else scope.group
-    rows = _numbered_alike(scope, rows)
-    if matching := {found for record, found in rows if record.values & scope.party_values}:
+    rows, is_numbered = _numbered_alike(scope, rows)
+    if matching := {found for record, found in rows if is_numbered or record.values & scope.party_values}:
         return matching
     named: tuple[Callable[[], frozenset[str]], ...] = (
         lambda: scope.clause_stems,
@@ -301,12 +301,12 @@ def _named_by_memories(scope: RequestScope) -> frozenset[str]:
     return naming(words, words_of("shared_words"))
 
 
-def _numbered_alike(scope: RequestScope, rows: Rows) -> Rows:
+def _numbered_alike(scope: RequestScope, rows: Rows) -> tuple[Rows, bool]:
     """The records with the number that the owner gave, or else those without another: "draft 2" is not "draft 4"."""
     said = _numbered(scope.own.reading.flat)
     bearing = [(row, _numbered(" \n ".join(row[0].fields.values()))) for row in rows]
     alike = [row for row, own in bearing if any(own.get(word) == number for word, number in said.items())]
-    return alike or [row for row, own in bearing if not said.keys() & own.keys()]
+    return alike or [row for row, own in bearing if not said.keys() & own.keys()], bool(alike)
 
 
 def _numbered(text: str) -> dict[str, str]:
