@@ -75,7 +75,7 @@ NOT_WRITERS = {
         "blank_forgotten", "describe", "destroy", "erase", "export", "forget", "get_memories", "get_memory", "is_clean",
         "observe", "observe_result", "open", "plan", "plan_prompt", "segment", "take_plan",
         "recall", "reindex", "review", "session", "snapshot", "unforget",
-        "history", "weigh", "browse", "reach", "sources", "account",
+        "history", "weigh", "browse", "reach", "sources", "account", "pin", "unpin", "proposed_pins",
     },
     "Handle": {
         "check_action", "confirm", "delete_memory", "forget", "get_memories", "get_memory", "observe", "recall",

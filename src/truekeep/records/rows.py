@@ -1,8 +1,8 @@
 """Memory rows and their versions: how a memory is stored, replaced and removed, and what of it is kept.
 
-``MemoryRows`` writes; only the gate and removal use it. ``Versions`` holds what memories said earlier, and is searched
-by keywords when somebody asks how things stood at another time. What a person deleted is not found in it: forgotten is
-forgotten, at any time.
+``MemoryRows`` writes; only the gate and removal use it. A pin is put beside the words, which stay. ``Versions`` holds
+what memories said earlier, and is searched by keywords when somebody asks how things stood at another time. What a
+person deleted is not found in it: forgotten is forgotten, at any time.
 """
 
 from __future__ import annotations
@@ -117,6 +117,12 @@ class MemoryRows:
             self._lineage.withdraw(entry, memory)
             keep_version(entry, memory, why, now, into=into)
         entry.remove("memories", sealed.row)
+
+
+def put_pin(entry: Entry, sealed: Sealed, *, pinned: bool) -> None:
+    """Change nothing about a memory but its pin: no word, no version and nothing that it acts by."""
+    memory = memory_from(sealed)
+    entry.replace("memories", sealed.row, memory_body(replace(memory, pinned=pinned)), tag(memory))
 
 
 def keep_version(entry: Entry, memory: Memory, why: str, until: datetime, *, into: str | None = None) -> None:

@@ -7,13 +7,12 @@ whatever was credited to it. Only who may confirm pins and unpins; a text cannot
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from truekeep.claims.contradictions import tag
 from truekeep.errors import InvalidRequest, NotAllowed
-from truekeep.stores.records import memory_body, memory_from
+from truekeep.records.rows import put_pin
+from truekeep.stores.records import memory_from
 from truekeep.text.essentials import WISH
 from truekeep.trust.influence import Reader, may_retire
 from truekeep.trust.origin import is_hearsay, own_principal, require
@@ -60,8 +59,7 @@ class Pins:
                     "What was merely read cannot be pinned.", code="pin_hearsay", hint="Approve it in review first."
                 )
             if memory.pinned != pinned:
-                body = memory_body(replace(memory, pinned=pinned))
-                entry.replace("memories", sealed.row, body, tag(memory))
+                put_pin(entry, sealed, pinned=pinned)
                 entry.event("memory.pinned" if pinned else "memory.unpinned", memory=memory.id, by=channel.name)
             verdict = Verdict(Decision.ACCEPT, *_told(pinned=pinned), memory_id=memory.id)
             entry.told.append(verdict)
