@@ -551,9 +551,9 @@ class Keep:
     ) -> Distilled:
         """Learn from a session now: the owner's words go through the gate once, and a strategy words gists of them.
 
-        ``via`` is the channel that asks (``agent`` if it is left out), ``model`` a ``ChatModel``, without which there are
-        no gists, ``prompt`` an approved prompt's name for the strategy ``custom`` and ``max_summary_length`` an option
-        of ``summary``.
+        ``via`` is the channel that asks (``agent`` if it is left out), ``model`` a ``ChatModel``, without which there
+        are no gists, ``prompt`` an approved prompt's name for the strategy ``custom`` and ``max_summary_length`` an
+        option of ``summary``.
         """
         return self.extraction.now(
             session, strategy, via=via, prompt=prompt, max_summary_length=max_summary_length, model=model
