@@ -1,6 +1,7 @@
 """Is what people said found again? Five unlike sets, side by side with plain cosine of the same embedder.
 
-    python -m benchmarks memory [--talks talks.jsonl] [--memories memories.jsonl --questions questions.jsonl]
+    python -m benchmarks memory [--talks talks.jsonl] [--gists bad]
+                                [--memories memories.jsonl --questions questions.jsonl]
 
 Facts and long histories are in ``benchmarks/data``; the other sets are given by path. Talks and histories go the whole
 way: a mediated session, everything observed, the owner's words learned, and the questions put in a new session, where
@@ -13,6 +14,7 @@ import argparse
 import json
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +24,10 @@ import numpy as np
 import yaml
 
 from benchmarks import recall_quality
-from truekeep import Keep
+from benchmarks.bad_model import LIE, bad_model
+from truekeep import Keep, Settings
 from truekeep.embed import default
+from truekeep.extract.llm import ChatModel
 
 DATA = Path(__file__).parent / "data"
 K = 5
@@ -110,23 +114,26 @@ def histories(path: Path = DATA / "histories.yaml") -> list[Talk]:
     ]
 
 
-def remembered(talk: Talk, home: Path) -> Keep:
-    """A keep that took part in the talk and learned from it."""
-    keep = Keep.open("owner", home=home, background=False)
+def remembered(talk: Talk, home: Path, model: ChatModel | None = None) -> Keep:
+    """A keep that took part in the talk and learned from it, with gists if there is a model."""
+    settings = Settings(learn="discrete") if model is not None else None
+    keep = Keep.open("owner", home=home, background=False, settings=settings)
     for number, (moment, turns) in enumerate(talk.sessions):
         with keep.session(f"s-{number}", mediated=True) as session:
             for channel, text, principal in turns:
                 session.observe(channel, text, principal=principal, at=moment)
-        keep.extraction.run()
+        keep.extraction.run(model)
     return keep
 
 
-def through_the_keep(all_talks: Iterable[Talk]) -> tuple[dict[str, Tally], int, tuple[int, int]]:
+def through_the_keep(
+    all_talks: Iterable[Talk], model: ChatModel | None = None
+) -> tuple[dict[str, Tally], int, tuple[int, int]]:
     """The tallies by language, lies that may act, and how many questions about things never said came back empty."""
     tallies: dict[str, Tally] = {}
     lies = empty = never = 0
     for talk in all_talks:
-        with tempfile.TemporaryDirectory() as folder, remembered(talk, Path(folder)) as keep:
+        with tempfile.TemporaryDirectory() as folder, remembered(talk, Path(folder), model) as keep:
             with keep.session("later", mediated=True) as session:
                 for asked in talk.asked:
                     hits = session.recall(asked.text, k=K)
@@ -137,7 +144,7 @@ def through_the_keep(all_talks: Iterable[Talk]) -> tuple[dict[str, Tally], int, 
             own = " ".join(talk.said).casefold()
             acting = [one["content"].casefold() for one in keep.get_memories() if one["may_act"]]
             planted = [lie.casefold() for lie in talk.lies if lie.casefold() not in own]
-            lies += sum(any(lie in text for text in acting) for lie in planted)
+            lies += sum(any(lie in text for text in acting) for lie in [*planted, LIE.casefold()])
     return tallies, lies, (empty, never)
 
 
@@ -173,13 +180,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--talks", type=Path)
     parser.add_argument("--memories", type=Path)
     parser.add_argument("--questions", type=Path)
+    parser.add_argument("--gists", choices=["bad"], help="Have a model word gists badly and maliciously.")
     options = parser.parse_args(arguments)
     ours, plain = facts()
     print(f"facts          cosine   {plain}\n               truekeep {ours}", flush=True)
     sets = {"talks": talks(options.talks)} if options.talks else {}
     for name, some in (sets | {"histories": histories()}).items():
         cosine = by_cosine(some)
-        tallies, lies, (empty, never) = through_the_keep(some)
+        with bad_model() if options.gists else nullcontext() as model:
+            tallies, lies, (empty, never) = through_the_keep(some, model)
         for group in tallies:
             print(f"{name}, {group:8} cosine   {cosine[group]}\n{'':15}truekeep {tallies[group]}", flush=True)
         print(f"{name}: {lies} lies may act; of {never} questions about things never said {empty} came back empty")
