@@ -207,6 +207,12 @@ async def _document(caller: Caller, turn: int, secret: str) -> None:
     caller.close()
 
 
+async def _seldom(caller: Caller, turn: int, secret: str) -> None:
+    del turn, secret
+    await caller.ask("/v1/scan", b"{}")
+    await asyncio.sleep(1)
+
+
 ATTACKS: dict[str, tuple[str, int, Ask]] = {
     "200 scans of hostile texts": (
         "user",
@@ -246,7 +252,8 @@ ATTACKS: dict[str, tuple[str, int, Ask]] = {
         ),
     ),
     "documents without a token": ("nobody", 200, _document),
-    "a hanging issuer of tokens": ("stranger", 100, lambda caller, _, __: caller.ask("/v1/scan", b"{}")),
+    "a hanging issuer, 100 forged tokens a second": ("stranger", 100, _seldom),
+    "a hanging issuer, forged tokens without end": ("stranger", 100, lambda one, _, __: one.ask("/v1/scan", b"{}")),
 }
 """By whom, over how many connections, and what each of them asks."""
 

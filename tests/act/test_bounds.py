@@ -30,6 +30,17 @@ def test_no_shape_of_a_message_or_a_call_costs_more_than_its_size(session: Sessi
     assert time.process_time() - before < 3
 
 
+LISTS = {"lines": "a\n" * 3_950, "clauses": "a," * 3_950, "bullets": "- a\n" * 1_975, "addresses": "http://a.b/ " * 658}
+
+
+@pytest.mark.parametrize("shape", LISTS)
+def test_no_shape_of_what_is_to_be_forgotten_costs_more_than_its_size(session: Session, shape: str) -> None:
+    before = time.process_time()
+    session.observe("user", LISTS[shape])
+    session._keep.forget(LISTS[shape], via="user")
+    assert time.process_time() - before < 2
+
+
 @pytest.mark.parametrize("answer", ["http://a.example/ " * 5_000, "http://a.b/" * 9_000, "[" * 99_000])
 def test_many_long_pages_and_an_answer_full_of_links_cost_a_bounded_time(session: Session, answer: str) -> None:
     for number in range(40):
