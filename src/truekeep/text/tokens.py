@@ -97,7 +97,8 @@ _PATTERNS = {
     "handle": r"@[\w.-]{1,64}",
     "word": r"[^\W\d_]+(?:['-][^\W\d_]+)*'?",
     "rest": r"\w",
-    "mark": r"[^\w\s]|\n",
+    # Any number of accents over one letter is one mark: a page of them must not cost a token each.
+    "mark": r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+|[^\w\s]|\n",
 }
 
 
