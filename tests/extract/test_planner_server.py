@@ -53,5 +53,6 @@ def test_a_planner_that_wants_to_be_steered_sees_nothing_foreign_and_plans_nothi
         honest = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
         answer = session.check_action("pay", honest)
         assert answer.decision == "allow"
+        assert answer.ticket is not None
         session.redeem(answer.ticket, "pay", honest)
         assert session.check_action("pay", honest).decision == "confirm"
