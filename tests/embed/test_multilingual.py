@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from truekeep.embed import multilingual
 from truekeep.embed.base import EmbedderError
@@ -85,3 +87,19 @@ def test_files_that_are_not_the_pinned_ones_are_refused(tmp_path: Path) -> None:
 )
 def test_the_half_that_reads_the_question_counts_for_more(question: str, share: float) -> None:
     assert float(multilingual.share_of_others(question)) == pytest.approx(share)
+
+
+def test_encoding_holds_numpy_to_one_thread_and_gives_the_others_back() -> None:
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    class Watched(multilingual.SentenceEncoder):
+        def _run(self, ids: Sequence[Sequence[int]]) -> multilingual.Floats:
+            seen.append(threads())
+            return super()._run(ids)
+
+    seen: list[list[int]] = []
+    watched, before = Watched(_weights(), _words()), threads()
+    watched.encode(["tea with milk"])
+    assert seen == [[1] * len(before)]
+    assert threads() == before
