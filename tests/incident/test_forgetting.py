@@ -279,3 +279,18 @@ def test_a_request_is_no_correction(keep: Keep) -> None:
     told(keep, "Now pay Northwind 60 euros.")
     (memory,) = (one for one in keep.get_memories() if "1180-22" in one["content"])
     assert memory["may_act"]
+
+
+def test_a_secret_is_forgotten_in_the_conversation_that_told_it(keep: Keep) -> None:
+    with keep.session("s-1", mediated=True) as talk:
+        talk.observe("user", "The alarm code for the shop is 8816.")
+        keep.extraction.ended("s-1")
+        talk.observe("user", "please forget the alarm code, they changed it")
+    assert (texts(keep), keep.review.list()) == ([], [])
+    assert "8816" not in everything_readable(keep)
+
+
+def test_what_somebody_else_is_said_to_have_asked_for_is_only_shown(keep: Keep) -> None:
+    told(keep, GYM, SISTER)
+    told(keep, "My brother said: forget what I told you about the gym", session="s-2")
+    assert GYM in texts(keep)

@@ -93,3 +93,22 @@ def test_reading_a_message_takes_time_in_proportion_to_its_length() -> None:
 
     hostile = "please oh and forget what i told you about " * 100
     assert seconds(hostile * 2) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("said", "denial"),
+    [
+        ("Eva's account is 4471-20.", "Actually Eva's account is not 9904-71."),
+        ("Das Konto von Eva ist 4471-20.", "Eigentlich ist das Konto von Eva nicht 9904-71."),
+        ("La cuenta de Eva es 4471-20.", "En realidad la cuenta de Eva no es 9904-71."),
+        ("Le compte d'Eva est 4471-20.", "En fait le compte d'Eva n'est pas 9904-71."),
+        ("Il conto di Eva è 4471-20.", "Adesso il conto di Eva non è 9904-71."),
+        ("A conta da Eva é 4471-20.", "Na verdade a conta da Eva não é 9904-71."),
+        ("Účet Evy je 4471-20.", "Vlastne účet Evy nie je 9904-71."),
+        ("Účet Evy je 4471-20.", "Vlastně účet Evy není 9904-71."),
+        ("Konto Ewy to 4471-20.", "Właściwie konto Ewy to nie 9904-71."),
+        ("伊娃的账号是4471-20。", "其实伊娃的账号不是9904-71。"),
+    ],
+)
+def test_what_a_value_is_not_leaves_what_it_is(said: str, denial: str) -> None:
+    assert [found for wish in read_wishes(denial) for found in meant_by(wish, [said]).clear] == []

@@ -107,9 +107,12 @@ class Meant:
         """The owner's memories and what of a session's messages is none yet, oldest first."""
         known = self.memories(principal)
         told = {one.text for one in known}
+        # A secret stands apart from what was learned, so its text tells nothing about whether it was.
+        learned = {one.message for one in known}
         fresh = [
             Utterance(text, seen.at, place, message=seen.id, principal=principal)
             for place, seen in enumerate(messages)
+            if seen.id not in learned
             for text in passages(seen.text, seen.own, self._longest)
             if text not in told
         ]

@@ -29,6 +29,8 @@ _CAPITAL = re.compile(r"(?<=[^\W_][ ,'\u2019])(?<!\. )[A-Z\u00c0-\u00de\u010c\u0
 _HAN_NUMBER = re.compile(
     "[\u4e00\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341][\u4e00\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a]+"
 )
+_CLAUSE = re.compile(r"[,;:](?!\d)")
+_HAN_DENIED = re.compile("(?:\u4e0d\u662f|\u5e76\u975e|\u4e0d\u53eb|\u4e0d\u5728)[^,\uff0c\u3002\uff1b;]*")
 _HAN_DAY = re.compile("(?:\u5468|\u661f\u671f|\u793c\u62dc)([\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u65e5\u5929])")
 
 
@@ -143,7 +145,7 @@ def replaced(
 ) -> Found:
     """Which of the texts, oldest first, a correction puts a newer word in the place of."""
     borne = [_bearing(text, name) for text in said]
-    new = _bearing(verbatim, name)
+    new = _bearing(_asserted(verbatim, name), name)
     counts = language(name).numbers
     tokens = [token for token in telling(about, name) if not is_value(token) and token not in counts]
     scores = [[one.of(token) for token in tokens] for one in borne]
@@ -166,6 +168,24 @@ def replaced(
     return Found(tuple(found or _renamed(tokens, new, borne, shares)))
 
 
+def _asserted(text: str, name: str) -> str:
+    """A correction without the values that it only denies: "is not 800" puts nothing in the place of "is 900"."""
+    if HAN.search(text):
+        return _HAN_DENIED.sub("", text)
+    roles = language(name).roles.items()
+    no = {word for spelling, role in roles if role == "negations" for word in words(spelling)}
+    no |= set(words(" ".join(language_table(name, TABLE).get("denies", ()))))
+    until = {word for spelling, role in roles if role == "until" for word in words(spelling)}
+    kept: list[str] = []
+    for clause in _CLAUSE.split(text):
+        parts = [(part, words(part)) for part in clause.split()]
+        for place, (part, found) in enumerate(parts):
+            before = {word for _, near in parts[max(place - _DENIES, 0) : place] for word in near}
+            if no.isdisjoint(before) or not until.isdisjoint(before) or not any(map(is_value, found)):
+                kept.append(part)
+    return " ".join(kept)
+
+
 def _renamed(tokens: Sequence[str], new: _Bearing, borne: Sequence[_Bearing], shares: Sequence[float]) -> Sequence[int]:
     """Where somebody else is named for the same: all that is said but the name is in the older text, no name is."""
     rest = [token for token in tokens if token not in new.names]
@@ -178,6 +198,8 @@ def _renamed(tokens: Sequence[str], new: _Bearing, borne: Sequence[_Bearing], sh
 
 
 _FEW = 2
+_DENIES = 3
+"""Words before a value among which a "not" denies it."""
 _LEAST_BORNE = 0.3
 """How much of what a correction says a text has to bear."""
 _RECENT = 3
