@@ -10,6 +10,7 @@ history, and the newer one is remembered as the owner said it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,6 +29,7 @@ from truekeep.trust.origin import own_principal, require, standing_of
 from truekeep.trust.policy import Ruling
 from truekeep.trust.wishes import OwnerWish, WishKind, asked_to_forget, read_wishes
 from truekeep.types import Candidate, Channel, Decision, Effects, Memory, Origin
+from truekeep.write.secrets import PLACEHOLDER
 
 if TYPE_CHECKING:
     from truekeep.claims.contradictions import ClaimKeys
@@ -45,6 +47,8 @@ BLANK = "[forgotten]"
 """What stands in a transcript in the place of a message that was forgotten as a whole."""
 _UNSURE = Ruling(Decision.QUARANTINE, "forget_unsure", "You asked to forget something; this may be meant.")
 _ALL = -1
+_LEAST_AROUND = 8
+"""Characters around a secret by which the sentence is known in which it was told."""
 _MOST_PROPOSED = 20
 """Deletions that one wish of an agent's may propose: a person has to look at each."""
 
@@ -261,9 +265,10 @@ class Forgetting:
             else:
                 sessions = {session, seen.row.tag if seen is not None else None} - {None}
                 rows = [row for name in sessions for row in self._ledger.tagged("observations", str(name), _ALL)]
-            wanted = _sentences(part)
+            wanted = _any_of(part)
             for row in rows:
-                if row.verified and wanted & _sentences(str(json.loads(row.row.body).get("own", ""))):
+                own = _sentences(str(json.loads(row.row.body).get("own", ""))) if row.verified else []
+                if any(wanted.fullmatch(one.strip()) for one in own):
                     found[row.row.id] = row
         return list(found.values())
 
@@ -370,15 +375,24 @@ def _ahead(seen: Observation, wish: OwnerWish) -> list[Utterance]:
     return [Utterance(ahead, seen.at, 0, message=seen.id, principal=seen.principal)] if tells else []
 
 
-def _sentences(text: str) -> set[str]:
-    return {text[slice(*span)].strip() for span in said_sentences(text)}
+def _sentences(text: str) -> list[str]:
+    return [text[slice(*span)] for span in said_sentences(text)]
 
 
 def _without(text: str, part: str) -> str:
     """A text without the sentences of a part of it."""
-    gone = _sentences(part)
-    kept = [text[slice(*span)] for span in said_sentences(text) if text[slice(*span)].strip() not in gone]
-    return "".join(kept).strip()
+    gone = _any_of(part)
+    return "".join(one for one in _sentences(text) if not gone.fullmatch(one.strip())).strip()
+
+
+def _any_of(part: str) -> re.Pattern[str]:
+    """A pattern for the sentences of a text; where a secret was taken out of it, any words may stand."""
+    spelt = []
+    for one in _sentences(part):
+        is_telling = len(one.replace(PLACEHOLDER, "").strip()) >= _LEAST_AROUND
+        any_secret = r"[^\n]{1,200}?" if is_telling else re.escape(PLACEHOLDER)
+        spelt.append(re.escape(one.strip()).replace(re.escape(PLACEHOLDER), any_secret))
+    return re.compile("|".join(spelt) or "(?!)")
 
 
 def _blanked(body: dict[str, Any], forgotten: str) -> dict[str, Any]:
