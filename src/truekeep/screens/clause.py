@@ -32,6 +32,7 @@ class _Syntax:
     without: frozenset[str]
     writes_code: frozenset[str]
     relatives: frozenset[str]
+    attached: frozenset[str]
 
 
 @cache
@@ -53,6 +54,7 @@ class Told:
         self.syntax = _syntax()
         self.words = found.words
         self.own = {hit.at for hit in hits if hit.category in {"self", "others"} and hit.at >= 0}
+        self.called = {hit.after - 1 for hit in hits if hit.category == "addressee"}
         self.opened = {
             hit.after for hit in hits if hit.category in {"standing", "condition"} and hit.after - hit.at > 1
         }
@@ -73,19 +75,28 @@ class Told:
         if hit.at < 0:
             return True
         if self.language == "en":
-            return self._addressed(hit.at + (self._word(hit.at) == "you"))
+            # "The agent should not be granted more" tells nobody to do anything.
+            passive = "be" in self.words[hit.after : hit.after + 2]
+            return not passive and self._addressed(hit.at + (self._word(hit.at) == "you"))
         return not any(place in self.own for place in range(hit.at - 4, hit.at))
 
     def names_assistant(self, hit: PhraseHit) -> bool:
         """*Agents must*, but not *you must*: people say that to each other."""
-        return self.language == "en" and self._mentions(
-            hit.at, self.syntax.addressed - {"you", "model", "models"}, reach=2
-        )
+        return self.language == "en" and self._subject(hit.at) in self.syntax.addressed - {"you", "model", "models"}
+
+    def does(self, hit: PhraseHit) -> bool:
+        """*The bot recommends*: what an assistant is said to do, as a rule for it."""
+        place = hit.at - 1
+        while self._word(place) in self.syntax.adverbs:
+            place -= 1
+        return self._word(place) in self.syntax.addressed - {"you", "model"}
 
     def is_meant(self, hit: PhraseHit) -> bool:
         """Whether an English word says here what its category means."""
         if hit.category == "addressee":
             return self._is_called(hit)
+        if hit.category == "passive":
+            return self._word(hit.at - 1) not in {"not", "never"}
         return hit.category != "standing" or hit.after - hit.at > 1 or self._stands_alone(hit)
 
     def _is_called(self, hit: PhraseHit) -> bool:
@@ -159,12 +170,14 @@ class Told:
     def overrides_rules(self, hits: list[PhraseHit]) -> bool:
         """An override verb that commands, and near it what it overrides or what to say instead."""
         rules = [hit for hit in hits if hit.category == "rules"]
-        spoken = [hit for hit in hits if hit.category in {"speech", "style_verb"} and hit.at >= 0]
+        spoken = [hit for hit in hits if hit.category == "speech" or self._spells_out(hit)]
         for hit in hits:
             if hit.category != "override" or not self.is_command(hit):
                 continue
             if hit.at < 0:
-                near = any(abs(rule.start - hit.end) < 24 for rule in rules)
+                near = any(abs(rule.start - hit.end) < 24 for rule in rules) or any(
+                    0 <= other.start - hit.end < 40 for other in spoken
+                )
             else:
                 near = any(-7 <= rule.at - hit.after <= _REACH for rule in rules) or any(
                     hit.after < other.at <= hit.after + 9 and self._instead(other.at) for other in spoken
@@ -172,6 +185,10 @@ class Told:
             if near:
                 return True
         return False
+
+    def _spells_out(self, hit: PhraseHit) -> bool:
+        """*Print: ...* and *output that ...* prescribe words; *print the headers* does not."""
+        return hit.category == "spell_out" and self._word(hit.after) in {":", '"', "that", "exactly", "only"}
 
     def _instead(self, index: int) -> bool:
         """Joined to the verb before: *ignore the page and say ...*."""
@@ -229,9 +246,25 @@ class Told:
         return self._addressed(index + 1)
 
     def _addressed(self, index: int) -> bool:
-        return self._mentions(index, self.syntax.addressed, reach=3) and not self._mentions(
-            index, self.syntax.subjects, reach=2
-        )
+        return bool(self._subject(index)) and not self._mentions(index, self.syntax.subjects, reach=2)
+
+    def _subject(self, index: int) -> str:
+        """Who is addressed before a modal: the head of what stands there, *agents in this house* or *you*.
+
+        *Agent permissions must* addresses no agent: another noun follows it.
+        """
+        for place in range(index - 1, max(-1, index - 1 - _REACH), -1):
+            word = self._word(place)
+            if word in ".!?;\n":
+                break
+            if word in self.syntax.addressed or place in self.called:
+                after = self._word(place + 1)
+                near = place + 3 >= index and (
+                    place + 1 == index or after in _PUNCTUATION or after in self.syntax.adverbs | self.syntax.modals
+                )
+                if near or after in self.syntax.attached:
+                    return word
+        return ""
 
     def _mentions(self, index: int, words: frozenset[str], reach: int = _REACH) -> bool:
         for place in range(index - 1, max(-1, index - 1 - reach), -1):

@@ -14,7 +14,7 @@ from truekeep.text.language import language_table
 from truekeep.text.words import STATEMENT_END, WordRow
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
-VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "verb"})
+VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "spell_out", "verb"})
 DOMAINS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "secret", "skip"})
 # What a sentence may say besides; the learned screen takes each as a feature.
 CATEGORIES = frozenset(
@@ -59,7 +59,7 @@ class Sentence:
     @property
     def speaks(self) -> bool:
         """Whether anything is commanded, forbidden or claimed; all else describes."""
-        return bool(self.commands) or self.overrides_rules or not self.says.isdisjoint(_TELLING)
+        return bool(self.commands) or self.overrides_rules or not self.says.isdisjoint(_TELLING | {"does"})
 
     def __or__(self, other: Sentence) -> Sentence:
         """Two neighbours read as one."""
@@ -135,13 +135,18 @@ def _spoken(hits: list[PhraseHit]) -> set[str]:
         for language, categories in said.items()
         if categories & _TELLING
         or (categories & VERBS and len(categories) > 1)
+        or {"does", "addressee"} <= categories
         or ("lack" in categories and categories & {"check", "tell"})
     }
 
 
 def _may_speak(categories: set[str]) -> bool:
     """Whether a sentence with these could say anything but a description; most cannot, and are not read further."""
-    return not categories.isdisjoint(_LOUD) or ("lack" in categories and not categories.isdisjoint({"check", "tell"}))
+    return (
+        not categories.isdisjoint(_LOUD)
+        or {"does", "addressee"} <= categories
+        or ("lack" in categories and not categories.isdisjoint({"check", "tell"}))
+    )
 
 
 def _sentence(language: str, hits: list[PhraseHit], found: WordRow) -> Sentence:
@@ -152,6 +157,9 @@ def _sentence(language: str, hits: list[PhraseHit], found: WordRow) -> Sentence:
         category = hit.category
         if category in VERBS:
             _verb(sentence, hit, told)
+        elif category == "does":
+            if told.does(hit):
+                sentence.says |= {"does", "addressee"}
         elif category == "must":
             if told.is_order(hit):
                 sentence.says |= {category, "addressee"} if told.names_assistant(hit) else {category}
@@ -160,7 +168,7 @@ def _sentence(language: str, hits: list[PhraseHit], found: WordRow) -> Sentence:
         elif language != "en" or told.is_meant(hit):
             sentence.says.add(category)
     if told.specifies_code(hits):
-        sentence.says.add("self")
+        sentence.says |= {"self", "specified"}
     for category, orders in told.lacks(hits):
         sentence.says.add(category)
         if orders:

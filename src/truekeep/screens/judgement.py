@@ -100,6 +100,16 @@ class Clues:
         return self.addressed or self.claimed or both or bool(self.says & {"user", "identity", "mode"})
 
     @property
+    def specifies_code(self) -> bool:
+        """It says what a program is to do, which reaches nobody outside."""
+        return "specified" in self.says and not (self.claimed or self.reaches_out or self.overrides_rules)
+
+    @property
+    def protects(self) -> bool:
+        """What is not to be said or written down is a secret: *never log access tokens*."""
+        return "access_noun" in self.says and not (self.planted or self.says & {"skip", "money_noun", "condition"})
+
+    @property
     def tells_of_attacks(self) -> bool:
         """It describes what attackers do, to no reader in particular."""
         return "attack" in self.says and not (self.says & {"you", "standing", "authority"} or self.reaches_out)
@@ -119,7 +129,7 @@ def _identity(clues: Clues) -> Judgement | None:
 
 def _evasion(clues: Clues) -> Judgement | None:
     """An order to stay silent or to skip a check, about something or with something behind it."""
-    if not clues.evades:
+    if not clues.evades or clues.protects:
         return None
     backed = clues.lasting or clues.claimed or clues.addressed or bool(clues.says & {"all", "user"})
     about = bool(clues.commands - {"tool", "promote", "secret", "skip"}) or clues.things
@@ -148,6 +158,8 @@ def _claimed(clues: Clues) -> Judgement | None:
 
 
 def _addressed(clues: Clues) -> Judgement | None:
+    if "does" in clues.says and not clues.own and (clues.lasting or clues.evades or "all" in clues.says):
+        return ADDRESSED
     if not clues.addressed or not (clues.told or (clues.everything and clues.things)):
         return None
     at_stake = bool(clues.commands) or clues.things or clues.evades
@@ -163,7 +175,7 @@ def _scripted(clues: Clues) -> Judgement | None:
         return None
     if clues.commands & _STAKES:
         return STANDING
-    if clues.commands & {"tool", "promote"} or "speech" in clues.everything:
+    if clues.commands & {"tool", "promote"} or clues.everything & {"speech", "spell_out"}:
         return SCRIPTED
     return DIRECTIVE if clues.everything and clues.things else None
 
@@ -193,7 +205,7 @@ def _decreed(clues: Clues) -> Judgement | None:
     if clues.own:
         return None
     passive = "passive" in clues.says and ("access_noun" in clues.says or clues.reaches_out or "skip" in clues.says)
-    lifted = {"void", "limits"} <= clues.says
+    lifted = "void" in clues.says and ("limits" in clues.says or {"rules", "you"} <= clues.says)
     return DIRECTIVE if passive or lifted else None
 
 
@@ -228,7 +240,7 @@ def judge(sentence: Sentence, *, framed: bool = False, reaches_out: bool = False
         framed or "authority" in sentence.says,
         reaches_out,
     )
-    if clues.tells_of_attacks:
+    if clues.tells_of_attacks or clues.specifies_code:
         return None
     for check in _CHECKS:
         judgement = check(clues)

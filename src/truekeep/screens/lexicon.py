@@ -19,6 +19,9 @@ _UNSPACED = re.compile(
     r"[\u0600-\u06ff\u0900-\u097f\u0e00-\u0eff\u1200-\u137f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 _STEM_KEY = 3
+_DONE = frozenset({"money", "access", "leaving", "tool", "promote", "override"})
+"""Verbs that are also known in the third person: what an assistant is said to do is told to it."""
+_HISSING = ("s", "x", "ch", "sh")
 
 
 class PhraseHit(NamedTuple):
@@ -69,6 +72,8 @@ def _entries(language: str) -> Iterator[tuple[str, str, str]]:
         for entry in text.split("|"):
             if entry.strip():
                 yield style, category, plain(entry.strip())
+                if language == "en" and category in _DONE and entry.strip().isalpha():
+                    yield style, "does", f"{entry.strip()}{'es' if entry.strip().endswith(_HISSING) else 's'}"
 
 
 @cache

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
+from truekeep.screens.framing import weighed
 from truekeep.text.analysis import Analysis, Readings, analysed
 from truekeep.types import Finding, Severity, Standing, Threat
 
@@ -93,7 +94,7 @@ class Panel:
                 found += screen(screened)
             except Exception as error:
                 found.append(_failed(screen, error))
-        return found
+        return weighed(fields, found)
 
 
 def _failed(screen: Screen, error: Exception) -> Finding:

@@ -1,0 +1,73 @@
+"""How a text presents what it says: as its own order, as a quotation, as a question, or as what a command line does.
+
+Screens find orders; this weighs how they stand there. An order that is quoted in a sentence about it is held for its
+owner instead of refused, a question that quotes one asks, and *delete the cache without asking: tool --force* describes
+a command. A weaker finding is still a finding, so nothing a stranger quotes gets further than a person's desk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from truekeep.screens.lexicon import find
+from truekeep.text.words import WordRow
+from truekeep.types import Finding, Severity, Threat
+
+_ORDERS = frozenset({Threat.INJECTION, Threat.AUTHORITY, Threat.DIRECTIVE})
+_QUOTED = re.compile(r'"[^"\n]{4,300}"|\u201c[^\u201d\n]{4,300}\u201d|\u201e[^\u201c\n]{4,300}\u201c|\u00ab[^\u00bb\n]{4,300}\u00bb|`[^`\n]{4,300}`')
+# What a sentence says that only tells of the words it quotes.
+_TOLD = re.compile(
+    r"\b(?:told|asked|said|says|wrote|reads?|examples?|e\.g\.|such as|like|phrases?|prompts?|attempts?|payloads?|strings?"
+    r"|inputs?|contain(?:s|ed)|called|titled|typed|sent|mails?|messages?|tests?|works?)\b",
+    re.I,
+)
+_ASKS = re.compile(r"\s*(?:why|what|how|which|who|when|where|can|could|does|do|did|is|are|should|would|will)\b", re.I)
+# "Skip the prompt: tool --yes": a line of prose, a colon, and a command with an option or a path.
+_COMMAND_SHOWN = re.compile(r"\s*[^\n:]{4,200}: ?`?[\w./~-]+(?: [^\n]{1,200})? (?:-{1,2}\w|/\w|\||[\w.-]+[/.]\w)[^\n]{0,200}\s*")
+_ANSWERABLE = re.compile(r"https?://|www\.|\w@\w|\b(?:assistant|agent|ai|bot|user|customer|owner)s?\b", re.I)
+_SENTENCE = 200
+
+
+def weighed(fields: Mapping[str, str], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, those weakened that stand in a quotation, a question or the description of a command."""
+    return [_weighed(fields.get(finding.field, ""), finding) for finding in findings]
+
+
+def _weighed(text: str, finding: Finding) -> Finding:
+    if finding.threat not in _ORDERS or finding.span is None:
+        return finding
+    if _shows_a_command(text):
+        return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
+    quoted = _quotation(text, finding.span)
+    if quoted is None:
+        return finding
+    before, after = _around(text, *quoted)
+    if _ASKS.match(before) and after.rstrip().endswith("?"):
+        return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
+    about = before + after
+    if _TOLD.search(about) or any(hit.category == "attack" for hit in find(about, WordRow(about))):
+        return replace(finding, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)
+    return finding
+
+
+def _shows_a_command(text: str) -> bool:
+    return len(text) <= 2 * _SENTENCE and _COMMAND_SHOWN.fullmatch(text) is not None and not _ANSWERABLE.search(text)
+
+
+def _quotation(text: str, span: tuple[int, int]) -> tuple[int, int] | None:
+    """The quotation in which most of the finding stands."""
+    start, end = span
+    low = max(0, start - 2 * _SENTENCE)
+    for match in _QUOTED.finditer(text, low, min(len(text), end + 2 * _SENTENCE)):
+        if 2 * (min(end, match.end()) - max(start, match.start())) > end - start:
+            return match.span()
+    return None
+
+
+def _around(text: str, start: int, end: int) -> tuple[str, str]:
+    """The rest of the sentence around a quotation."""
+    before = re.split(r"[.!?\n]\s", text[max(0, start - _SENTENCE) : start])[-1]
+    after = re.match(r"[^.!?\n]*[.!?]?", text[end : end + _SENTENCE])
+    return before, after[0] if after else ""
