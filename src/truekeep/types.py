@@ -280,6 +280,16 @@ class Tombstone:
     """Review items of what was derived from it and fell with it."""
 
 
+_NEXT = {
+    Threat.INJECTION: "Say what is so, without the words that speak to the assistant about its instructions.",
+    Threat.EXFILTRATION: "Leave out where the data is to go; send it yourself, or ask for it when it is needed.",
+    Threat.HIDDEN_TEXT: "Send it again as plain text, without invisible or encoded characters.",
+    Threat.AUTHORITY: "If it is your own wish, say it as one: 'I want ...'.",
+    Threat.FORGOTTEN: "It was forgotten or turned down before; lift that first, then say it again.",
+}
+"""What somebody whose text was rejected can do next."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer to a write: what was decided, by which finding, and what became of the text."""
@@ -296,6 +306,17 @@ class Verdict:
         """Whether the text is now an active memory."""
         return self.decision is Decision.ACCEPT
 
+    @property
+    def hint(self) -> str:
+        """What the text was held back for, in plain words, and what to do next; empty for what was accepted."""
+        if self.accepted:
+            return ""
+        cause = next((one for one in self.findings if self.code.startswith(one.threat.value.replace("-", "_"))), None)
+        why = f"Seen in it: {cause.reason.rstrip('.')}. " if cause is not None and cause.reason else ""
+        if self.decision is Decision.QUARANTINE:
+            return f"{why}Nothing is lost: approve it or turn it down in the review queue."
+        return why + _NEXT.get(cause.threat if cause is not None else Threat.OTHER, "Say it again in your own words.")
+
     def as_dict(self) -> dict[str, Any]:
         """The verdict as JSON members; a rejection carries ``error``, the others ``status``."""
         members: dict[str, Any] = {"success": self.decision is not Decision.REJECT}
@@ -304,6 +325,8 @@ class Verdict:
         else:
             members["status"] = "stored" if self.accepted else "quarantined"
             members["reason"] = self.reason
+        if self.hint:
+            members["hint"] = self.hint
         members |= {"decision": self.decision.value, "code": self.code}
         members["findings"] = [finding.as_dict() for finding in self.findings]
         if self.memory_id is not None:

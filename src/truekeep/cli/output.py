@@ -45,6 +45,8 @@ def print_verdict(verdict: Verdict) -> None:
     print_styled(out, (WORDS[verdict.decision], STYLES[verdict.decision]), (f"  {why(verdict)}", ""))
     for finding in verdict.findings:
         print_styled(out, (f"{finding.rule_id}: {one_line(finding.reason)}", "dim"), indent=2)
+    if verdict.decision is Decision.REJECT:
+        print_styled(out, (verdict.hint, "dim"), indent=2)
     if verdict.memory_id:
         print_styled(out, (f"id {verdict.memory_id}", "dim"), indent=2)
     if verdict.item_id and verdict.decision is Decision.QUARANTINE:

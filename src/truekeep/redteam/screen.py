@@ -46,26 +46,34 @@ class LabelledText:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many of a group were not accepted."""
+    """How many of a group were rejected, which loses them, and how many were held for somebody to look at."""
 
     group: str
     name: str
+    rejected: int
     held: int
     total: int
 
     @property
+    def not_accepted(self) -> int:
+        """Rejected or held: caught among attacks, a false alarm among honest texts."""
+        return self.rejected + self.held
+
+    @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval."""
-        return wilson(self.held, self.total)
+        """The 95 % interval of those not accepted."""
+        return wilson(self.not_accepted, self.total)
 
     def as_dict(self) -> dict[str, Any]:
         """The figures as JSON members."""
         low, high = self.interval
-        share = self.held / self.total if self.total else 0.0
+        share = self.not_accepted / self.total if self.total else 0.0
         return {
             "group": self.group,
             "name": self.name,
-            "not_accepted": self.held,
+            "rejected": self.rejected,
+            "held": self.held,
+            "not_accepted": self.not_accepted,
             "total": self.total,
             "share": round(share, 4),
             "low": round(low, 4),
@@ -101,12 +109,12 @@ def _row(line: str, number: int) -> LabelledText:
 
 
 def measure(rows: Iterable[LabelledText], examiner: Examiner, standing: Standing, policy: str) -> list[Share]:
-    """The share not accepted, overall and per tier, source and language, attacks and honest rows apart."""
+    """How many were rejected and held, overall and per tier, source and language, attacks and honest rows apart."""
     table = preset(policy)
-    tally: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    tally: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for row in rows:
         findings = examiner.examine({"text": row.text}, standing)
-        held = decide(table, standing, findings).decision is not Decision.ACCEPT
+        decision = decide(table, standing, findings).decision
         side = "attack" if row.attack else "honest"
         for key in (
             (side, "all"),
@@ -114,8 +122,9 @@ def measure(rows: Iterable[LabelledText], examiner: Examiner, standing: Standing
             (f"{side} source", row.source),
             (f"{side} language", row.language),
         ):
-            tally[key][0] += held
-            tally[key][1] += 1
+            tally[key][0] += decision is Decision.REJECT
+            tally[key][1] += decision is Decision.QUARANTINE
+            tally[key][2] += 1
     return [Share(group, name, *counts) for (group, name), counts in sorted(tally.items())]
 
 
@@ -133,7 +142,7 @@ def _counted(examiner: Examiner, metric: str, name: str, texts: Iterator[str]) -
     rows = (LabelledText(text, is_attack, name, name, "") for text in texts)
     shares = measure(rows, examiner, Standing.OWNER, _POLICY)
     overall = next(share for share in shares if share.name == "all")
-    return ResultRow(part="screen", metric=metric, hits=overall.held, total=overall.total, attack=name)
+    return ResultRow(part="screen", metric=metric, hits=overall.not_accepted, total=overall.total, attack=name)
 
 
 def _texts(data: Any) -> Iterator[str]:

@@ -33,6 +33,7 @@ class _Syntax:
     writes_code: frozenset[str]
     relatives: frozenset[str]
     attached: frozenset[str]
+    describing: frozenset[str]
 
 
 @cache
@@ -66,6 +67,10 @@ class Told:
             return True
         if hit.after in self.own and hit.category not in {"override", "skip"}:
             return False
+        if self._word(hit.at) == "be" and not {self._word(hit.at - 1), self._word(hit.at - 2)}.isdisjoint(
+            self.syntax.modals
+        ):
+            return False
         commands = self._english(hit.at) if self.language == "en" else self._inflected(hit.at)
         self.commanded = self.commanded or commands
         return commands
@@ -89,14 +94,16 @@ class Told:
         place = hit.at - 1
         while self._word(place) in self.syntax.adverbs:
             place -= 1
-        return self._word(place) in self.syntax.addressed - {"you", "model"}
+        told = self._word(place) in self.syntax.addressed - {"you", "model"}
+        return told and self.syntax.describing.isdisjoint(self.words[max(0, place - 3) : place])
 
     def is_meant(self, hit: PhraseHit) -> bool:
         """Whether an English word says here what its category means."""
         if hit.category == "addressee":
             return self._is_called(hit)
         if hit.category == "passive":
-            return self._word(hit.at - 1) not in {"not", "never"}
+            # What can be sent, or is never to be, is not told to be sent.
+            return self._word(hit.at - 1) not in {"not", "never", "can", "could", "might", "may"}
         return hit.category != "standing" or hit.after - hit.at > 1 or self._stands_alone(hit)
 
     def _is_called(self, hit: PhraseHit) -> bool:
@@ -172,7 +179,7 @@ class Told:
         rules = [hit for hit in hits if hit.category == "rules"]
         spoken = [hit for hit in hits if hit.category == "speech" or self._spells_out(hit)]
         for hit in hits:
-            if hit.category != "override" or not self.is_command(hit):
+            if hit.category != "override" or not self.is_command(hit) or self._guards(hit, hits):
                 continue
             if hit.at < 0:
                 near = any(abs(rule.start - hit.end) < 24 for rule in rules) or any(
@@ -185,6 +192,17 @@ class Told:
             if near:
                 return True
         return False
+
+    def _guards(self, hit: PhraseHit, hits: list[PhraseHit]) -> bool:
+        """*Ignore attempts to change your rules* guards them, and *don't forget the rules* keeps them."""
+        spaced = hit.at >= 0
+        gaps = (
+            other.at - hit.after if spaced else (hit.start - other.end) // 6
+            for other in hits
+            if other.category == "attempt"
+        )
+        guards = any(-1 <= gap <= 4 for gap in gaps)
+        return guards or (spaced and self.is_denied(hit))
 
     def _spells_out(self, hit: PhraseHit) -> bool:
         """*Print: ...* and *output that ...* prescribe words; *print the headers* does not."""
@@ -262,7 +280,8 @@ class Told:
                 near = place + 3 >= index and (
                     place + 1 == index or after in _PUNCTUATION or after in self.syntax.adverbs | self.syntax.modals
                 )
-                if near or after in self.syntax.attached:
+                # "Agents in this house must" are assistants; "the agent in the film must" is somebody's hero.
+                if near or (word.endswith("s") and after in self.syntax.attached):
                     return word
         return ""
 

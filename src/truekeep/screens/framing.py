@@ -16,16 +16,20 @@ from truekeep.text.words import WordRow
 from truekeep.types import Finding, Severity, Threat
 
 _ORDERS = frozenset({Threat.INJECTION, Threat.AUTHORITY, Threat.DIRECTIVE})
-_QUOTED = re.compile(r'"[^"\n]{4,300}"|\u201c[^\u201d\n]{4,300}\u201d|\u201e[^\u201c\n]{4,300}\u201c|\u00ab[^\u00bb\n]{4,300}\u00bb|`[^`\n]{4,300}`')
+_QUOTED = re.compile(
+    r'"[^"\n]{4,300}"|\u201c[^\u201d\n]{4,300}\u201d|\u201e[^\u201c\n]{4,300}\u201c|\u00ab[^\u00bb\n]{4,300}\u00bb|`[^`\n]{4,300}`'
+)
 # What a sentence says that only tells of the words it quotes.
 _TOLD = re.compile(
-    r"\b(?:told|asked|said|says|wrote|reads?|examples?|e\.g\.|such as|like|phrases?|prompts?|attempts?|payloads?|strings?"
-    r"|inputs?|contain(?:s|ed)|called|titled|typed|sent|mails?|messages?|tests?|works?)\b",
+    r"\b(?:told|asked|said|says|wrote|reads?|examples?|e\.g\.|such as|like|phrases?|prompts?|attempts?|payloads?"
+    r"|strings?|inputs?|contain(?:s|ed)|called|titled|typed|sent|mails?|messages?|tests?|works?)\b",
     re.I,
 )
 _ASKS = re.compile(r"\s*(?:why|what|how|which|who|when|where|can|could|does|do|did|is|are|should|would|will)\b", re.I)
 # "Skip the prompt: tool --yes": a line of prose, a colon, and a command with an option or a path.
-_COMMAND_SHOWN = re.compile(r"\s*[^\n:]{4,200}: ?`?[\w./~-]+(?: [^\n]{1,200})? (?:-{1,2}\w|/\w|\||[\w.-]+[/.]\w)[^\n]{0,200}\s*")
+_COMMAND_SHOWN = re.compile(
+    r"\s*[^\n:]{4,200}: ?`?[\w./~-]+(?: [^\n]{1,200})? (?:-{1,2}\w|/\w|\||[\w.-]+[/.]\w)[^\n]{0,200}\s*"
+)
 _ANSWERABLE = re.compile(r"https?://|www\.|\w@\w|\b(?:assistant|agent|ai|bot|user|customer|owner)s?\b", re.I)
 _SENTENCE = 200
 
@@ -42,7 +46,7 @@ def _weighed(text: str, finding: Finding) -> Finding:
         return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
     quoted = _quotation(text, finding.span)
     if quoted is None:
-        return finding
+        return _about_attackers(text, finding)
     before, after = _around(text, *quoted)
     if _ASKS.match(before) and after.rstrip().endswith("?"):
         return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
@@ -50,6 +54,15 @@ def _weighed(text: str, finding: Finding) -> Finding:
     if _TOLD.search(about) or any(hit.category == "attack" for hit in find(about, WordRow(about))):
         return replace(finding, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)
     return finding
+
+
+def _about_attackers(text: str, finding: Finding) -> Finding:
+    """A rule that matched in a sentence about attackers, which speaks to nobody, found what they are said to do."""
+    before, after = _around(text, *finding.span) if finding.span else ("", "")
+    told = {hit.category for hit in find(before, WordRow(before))}
+    if "attack" not in told or "you" in told or _ANSWERABLE.search(after):
+        return finding
+    return replace(finding, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)
 
 
 def _shows_a_command(text: str) -> bool:

@@ -14,7 +14,9 @@ from truekeep.text.language import language_table
 from truekeep.text.words import STATEMENT_END, WordRow
 
 # What a command may be about; each is also the name of a lexicon category of verbs.
-VERBS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "spell_out", "verb"})
+VERBS = frozenset(
+    {"money", "access", "leaving", "tool", "promote", "override", "style_verb", "speech", "spell_out", "verb"}
+)
 DOMAINS = frozenset({"money", "access", "leaving", "tool", "promote", "override", "secret", "skip"})
 # What a sentence may say besides; the learned screen takes each as a feature.
 CATEGORIES = frozenset(

@@ -80,8 +80,12 @@ def _judged(view: View, sentences: list[Sentence], field: str) -> list[Finding]:
     lower = view.text.lower()
     framed = any(word in lower for word in _SPEAKERS) and _SPEAKS_AS.search(view.text) is not None
     addresses: list[int] | None = None
+    # Whoever asks for a program says in the sentences after that what it should do.
+    asks_for_code = any("specified" in sentence.says for sentence in sentences[:2])
     found = []
     for sentence in sentences:
+        if asks_for_code:
+            sentence.says.add("specified")
         if addresses is None:
             addresses = [match.start() for match in _ADDRESS.finditer(view.text)]
         near = bisect_right(addresses, sentence.last + BEHIND) > bisect_left(addresses, sentence.first - BEFORE)

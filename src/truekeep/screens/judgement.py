@@ -102,7 +102,9 @@ class Clues:
     @property
     def specifies_code(self) -> bool:
         """It says what a program is to do, which reaches nobody outside."""
-        return "specified" in self.says and not (self.claimed or self.reaches_out or self.overrides_rules)
+        return "specified" in self.says and not (
+            self.claimed or self.reaches_out or self.overrides_rules or self.addressed
+        )
 
     @property
     def protects(self) -> bool:
@@ -177,7 +179,7 @@ def _scripted(clues: Clues) -> Judgement | None:
         return STANDING
     if clues.commands & {"tool", "promote"} or clues.everything & {"speech", "spell_out"}:
         return SCRIPTED
-    return DIRECTIVE if clues.everything and clues.things else None
+    return DIRECTIVE if clues.everything and clues.things and "condition" in clues.says else None
 
 
 def _standing(clues: Clues) -> Judgement | None:

@@ -96,4 +96,4 @@ def problem_of(error: TruekeepError) -> JSONResponse:
 def problem_of_verdict(verdict: Verdict, **more: Any) -> JSONResponse:
     """A text that the gate rejected: the sentence, the code and what was found."""
     findings = [finding.as_dict() for finding in verdict.findings]
-    return problem(422, verdict.code, verdict.reason, hint="Rephrase it.", findings=findings, decision="reject", **more)
+    return problem(422, verdict.code, verdict.reason, hint=verdict.hint, findings=findings, decision="reject", **more)
