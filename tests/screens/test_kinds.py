@@ -46,3 +46,10 @@ def test_an_honest_text_of_a_kind_that_was_refused_is_accepted_from_the_owner(te
 def test_an_honest_text_is_never_lost_as_hearsay(texts: list[str]) -> None:
     for text in texts:
         assert decision(text, Standing.HEARSAY, "inform") is not Decision.REJECT, text
+
+
+@pytest.mark.parametrize("texts", of("quoted"))
+def test_a_text_that_quotes_an_attack_is_held_for_a_person_and_never_lost(texts: list[str]) -> None:
+    for text in texts:
+        assert decision(text, Standing.OWNER, "strict") is Decision.QUARANTINE, text
+        assert decision(text, Standing.HEARSAY, "inform") is Decision.QUARANTINE, text

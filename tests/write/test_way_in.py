@@ -51,6 +51,24 @@ def test_a_rejection_carries_the_exact_sentence(keep: Keep, text: str, rule: str
     assert rule in [finding["rule"] for finding in answer["findings"]]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(INJECTION, "without the words that speak"), (HIDDEN, "as plain text"), (AUTHORITY, "'I want"), (PLANT, "approve")],
+)
+def test_a_refusal_says_in_plain_words_what_was_seen_and_what_to_do_next(keep: Keep, text: str, said: str) -> None:
+    hint = keep.remember(text, via="user").as_dict()["hint"]
+    assert hint.startswith("Seen in it: ")
+    assert said in hint
+    assert text not in hint
+
+
+def test_what_was_deleted_can_be_said_again_by_its_owner(keep: Keep) -> None:
+    first = keep.remember("The office is in Nitra.", via="user")
+    assert first.memory_id
+    keep.delete_memory(first.memory_id, via="user")
+    assert keep.remember("The office is in Nitra.", via="user").accepted
+
+
 @pytest.mark.parametrize("text", [INJECTION, LEAK, HIDDEN])
 @pytest.mark.parametrize("via", ["user", "web", "agent", "email"])
 def test_injection_exfiltration_and_hidden_text_are_rejected_from_everyone(keep: Keep, text: str, via: str) -> None:

@@ -17,7 +17,7 @@ from truekeep.rules.readings import RulePassage, passages, places, respelled
 from truekeep.rules.result import Match, Scan, excerpt
 from truekeep.rules.trace import violations
 from truekeep.text.analysis import analysed
-from truekeep.text.view import View
+from truekeep.text.view import View, changes
 
 if TYPE_CHECKING:
     from truekeep.rules.engine import Engine  # an engine starts evaluations of its own rules
@@ -61,6 +61,7 @@ class Evaluation:
         self._overrun: str | None = None
         self._patience = _TOTAL_PATIENCE
         self._spent = 0.0
+        self._lowered = ("", "")
 
     def run(self) -> Scan:
         """What the rules say about the event, worst first."""
@@ -156,8 +157,13 @@ class Evaluation:
         if passage.text.isascii():
             return False
         strings = self._engine.pattern(number).literals
-        lowered = passage.text.lower() if strings else ""
-        return bool(strings) and not any(string in lowered for string in strings)
+        if not strings:
+            return False
+        if self._lowered[0] is not passage.text:
+            # Many patterns ask about one passage in a row.
+            self._lowered = passage.text, passage.text.lower()
+        lowered = self._lowered[1]
+        return not any(string in lowered for string in strings)
 
     def _confirm(self, number: int, passage: RulePassage) -> tuple[int, int] | None:
         limit = self._engine.limits.seconds
@@ -267,7 +273,7 @@ class Evaluation:
 
 def readings(found: Readings) -> Iterator[View]:
     """Every view of a text: as it is, as a reader may see it, and respelled."""
-    yield from found
+    yield from map(changes, found)
     other = respelled(found[0])
     if other is not None:
         yield other

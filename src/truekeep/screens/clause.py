@@ -34,6 +34,7 @@ class _Syntax:
     relatives: frozenset[str]
     attached: frozenset[str]
     describing: frozenset[str]
+    hails: frozenset[str]
 
 
 @cache
@@ -81,7 +82,7 @@ class Told:
             return True
         if self.language == "en":
             # "The agent should not be granted more" tells nobody to do anything.
-            passive = "be" in self.words[hit.after : hit.after + 2]
+            passive = not {"be", "have"}.isdisjoint(self.words[hit.after : hit.after + 2])
             return not passive and self._addressed(hit.at + (self._word(hit.at) == "you"))
         return not any(place in self.own for place in range(hit.at - 4, hit.at))
 
@@ -106,11 +107,17 @@ class Told:
             return self._word(hit.at - 1) not in {"not", "never", "can", "could", "might", "may"}
         return hit.category != "standing" or hit.after - hit.at > 1 or self._stands_alone(hit)
 
+    def is_hailed(self, hit: PhraseHit) -> bool:
+        """*Attention email assistant*, *whichever AI reads this*: a notice on a wall, and no owner speaks so."""
+        return not self.syntax.hails.isdisjoint(self.words[max(0, hit.at - 2) : hit.at])
+
     def _is_called(self, hit: PhraseHit) -> bool:
         """*Assistant, do it* and *the agent must* call the assistant; *when deploying agents* speaks of some."""
         if self.syntax.addressed.isdisjoint(self.words[hit.at : hit.after]):
             return True
         after = self._word(hit.after)
+        if self.is_hailed(hit):
+            return True
         if after not in _CALLING and after not in self.syntax.obliging:
             return False
         before = self._word(hit.at - 1)

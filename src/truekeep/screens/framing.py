@@ -26,11 +26,16 @@ _TOLD = re.compile(
     re.I,
 )
 _ASKS = re.compile(r"\s*(?:why|what|how|which|who|when|where|can|could|does|do|did|is|are|should|would|will)\b", re.I)
+_WONDERS = re.compile(
+    r"\s*(?:(?:how|why) (?:do|does|did|can|could|would|is|are)|what (?:is|are|does|happens|would)|which|who)\b", re.I
+)
+_YOU = re.compile(r"\byou(?:r|rs|'re|'d|'ll)?\b|[.!;\n]", re.I)
 # "Skip the prompt: tool --yes": a line of prose, a colon, and a command with an option or a path.
 _COMMAND_SHOWN = re.compile(
-    r"\s*[^\n:]{4,200}: ?`?[\w./~-]+(?: [^\n]{1,200})? (?:-{1,2}\w|/\w|\||[\w.-]+[/.]\w)[^\n]{0,200}\s*"
+    r"\s*([^\n:]{4,200}): ?`?[\w./~-]+(?: [^\n]{1,200})? (?:-{1,2}\w|/\w|\||[\w.-]+[/.]\w)[^\n]{0,200}\s*"
 )
 _ANSWERABLE = re.compile(r"https?://|www\.|\w@\w|\b(?:assistant|agent|ai|bot|user|customer|owner)s?\b", re.I)
+_SENDS = re.compile(r"\s(?:-d|-F|-T|--data\S*|--form|--upload-file|--post-\w+|POST|PUT)\b|\|\s?(?:curl|nc|\w*sh)\b")
 _SENTENCE = 200
 
 
@@ -40,33 +45,57 @@ def weighed(fields: Mapping[str, str], findings: Iterable[Finding]) -> list[Find
 
 
 def _weighed(text: str, finding: Finding) -> Finding:
-    if finding.threat not in _ORDERS or finding.span is None:
+    if finding.threat not in _ORDERS:
         return finding
     if _shows_a_command(text):
-        return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
+        return _talk(finding)
+    if _is_asked_about(text, finding.span):
+        return _talk(finding)
     quoted = _quotation(text, finding.span)
-    if quoted is None:
-        return _about_attackers(text, finding)
+    return _about_attackers(text, finding) if quoted is None else _in_quotation(text, quoted, finding)
+
+
+def _in_quotation(text: str, quoted: tuple[int, int], finding: Finding) -> Finding:
+    """A question that quotes an order asks; what somebody is said to have said is talk, unless it is an assistant's."""
     before, after = _around(text, *quoted)
     if _ASKS.match(before) and after.rstrip().endswith("?"):
-        return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
+        return _talk(finding)
     about = before + after
-    if _TOLD.search(about) or any(hit.category == "attack" for hit in find(about, WordRow(about))):
-        return replace(finding, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)
-    return finding
+    if not _TOLD.search(about) and all(hit.category != "attack" for hit in find(about, WordRow(about))):
+        return finding
+    if finding.threat is Threat.DIRECTIVE and not _ANSWERABLE.search(text[slice(*quoted)]):
+        return _talk(finding)
+    return _held(finding)
+
+
+def _is_asked_about(text: str, span: tuple[int, int]) -> bool:
+    """*How would I notice that a page tells my bot to ...?* asks; *why don't you ...?* tells its reader."""
+    before, after = _around(text, *span)
+    whole = before + text[slice(*span)] + after
+    return bool(_WONDERS.match(whole)) and after.rstrip().endswith("?") and not _YOU.search(whole)
+
+
+def _talk(finding: Finding) -> Finding:
+    return replace(finding, threat=Threat.PREFERENCE, severity=Severity.INFO)
+
+
+def _held(finding: Finding) -> Finding:
+    return replace(finding, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)
 
 
 def _about_attackers(text: str, finding: Finding) -> Finding:
     """A rule that matched in a sentence about attackers, which speaks to nobody, found what they are said to do."""
-    before, after = _around(text, *finding.span) if finding.span else ("", "")
+    before, after = _around(text, *finding.span)
     told = {hit.category for hit in find(before, WordRow(before))}
     if "attack" not in told or "you" in told or _ANSWERABLE.search(after):
         return finding
-    return replace(finding, threat=Threat.DIRECTIVE, severity=Severity.MEDIUM)
+    return _held(finding)
 
 
 def _shows_a_command(text: str) -> bool:
-    return len(text) <= 2 * _SENTENCE and _COMMAND_SHOWN.fullmatch(text) is not None and not _ANSWERABLE.search(text)
+    """What is described speaks to nobody, and the command sends nothing."""
+    shown = _COMMAND_SHOWN.fullmatch(text) if len(text) <= 2 * _SENTENCE else None
+    return shown is not None and not _ANSWERABLE.search(shown[1]) and not _SENDS.search(text, shown.end(1))
 
 
 def _quotation(text: str, span: tuple[int, int]) -> tuple[int, int] | None:

@@ -161,7 +161,8 @@ def _sentence(language: str, hits: list[PhraseHit], found: WordRow) -> Sentence:
             _verb(sentence, hit, told)
         elif category == "does":
             if told.does(hit):
-                sentence.says |= {"does", "addressee"}
+                always = found.words[hit.at - 1] in {"always", "automatically"}
+                sentence.says |= {"does", "addressee", "standing"} if always else {"does", "addressee"}
         elif category == "must":
             if told.is_order(hit):
                 sentence.says |= {category, "addressee"} if told.names_assistant(hit) else {category}
@@ -169,6 +170,8 @@ def _sentence(language: str, hits: list[PhraseHit], found: WordRow) -> Sentence:
             _evasion(sentence, hit, told)
         elif language != "en" or told.is_meant(hit):
             sentence.says.add(category)
+            if category == "addressee" and told.is_hailed(hit):
+                sentence.says.add("authority")
     if told.specifies_code(hits):
         sentence.says |= {"self", "specified"}
     for category, orders in told.lacks(hits):

@@ -207,7 +207,9 @@ def _decreed(clues: Clues) -> Judgement | None:
     if clues.own:
         return None
     passive = "passive" in clues.says and ("access_noun" in clues.says or clues.reaches_out or "skip" in clues.says)
-    lifted = "void" in clues.says and ("limits" in clues.says or {"rules", "you"} <= clues.says)
+    lifted = "void" in clues.says and (
+        "limits" in clues.says or ("rules" in clues.says and bool(clues.says & {"you", "standing"}))
+    )
     return DIRECTIVE if passive or lifted else None
 
 

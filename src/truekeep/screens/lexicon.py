@@ -18,6 +18,7 @@ PARTS = "parts"
 _UNSPACED = re.compile(
     r"[\u0600-\u06ff\u0900-\u097f\u0e00-\u0eff\u1200-\u137f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
+_STATEMENT = re.compile(r"[^\n.!?;\u3002\uff01\uff1f]+")
 _STEM_KEY = 3
 _DONE = frozenset({"money", "access", "leaving", "tool", "promote", "override"})
 """Verbs that are also known in the third person: what an assistant is said to do is told to it."""
@@ -106,7 +107,10 @@ def find(text: str, found: WordRow) -> list[PhraseHit]:
     """Every lexicon entry in the text, whatever its language."""
     hits = list(_word_hits(found))
     if _UNSPACED.search(text):
-        hits += _part_hits(text.lower())
+        # Statement by statement: in a long text few are written in such a script.
+        for statement in _STATEMENT.finditer(text):
+            if _UNSPACED.search(statement[0]):
+                hits += _part_hits(statement[0].lower(), statement.start())
     return hits
 
 
@@ -148,7 +152,7 @@ def _follows(found: list[str], index: int, entry: _Entry) -> bool:
     return words == entry.rest
 
 
-def _part_hits(text: str) -> Iterator[PhraseHit]:
+def _part_hits(text: str, offset: int) -> Iterator[PhraseHit]:
     parts = _lexicon().parts
     present = parts.keys() & {*map(str.__add__, text, text[1:]), *text}
     for key in present:
@@ -156,7 +160,7 @@ def _part_hits(text: str) -> Iterator[PhraseHit]:
             place = text.find(entry)
             while place >= 0:
                 if not _cuts_a_word(text, place, place + len(entry)):
-                    yield PhraseHit(language, category, -1, -1, place, place + len(entry))
+                    yield PhraseHit(language, category, -1, -1, place + offset, place + offset + len(entry))
                 place = text.find(entry, place + 1)
 
 

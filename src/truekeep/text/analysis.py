@@ -90,12 +90,36 @@ def _readings(raw: View) -> Iterator[View]:
     if wide is not None:
         # Words that are spaced out keep their wider gaps only until whitespace is folded.
         yield _named(fold(wide), "joined")
-    for payload in decoded(plain):
+    rough = _rough(plain)
+    for payload in decoded(rough):
         yield _named(fold(payload), payload.name)
-    shown = unmark(plain)
+    shown = unmark(rough)
     if shown is not None:
         yield shown[0]
-    yield from _respelt(shown[1] if shown is not None else plain)
+    yield from _respelt(shown[1] if shown is not None else rough)
+    if rough is not plain and not fragments().isdisjoint(words) and (mended := mend(plain)) is not None:
+        yield mended
+
+
+_STATEMENT = re.compile(r"[^.!?\n]+(?:[.!?\n]+\s*|\Z)|[.!?\n\s]+")
+
+
+def _rough(plain: View) -> View:
+    """Of a long text what is not plain prose, each statement with its neighbours: masks and payloads are there."""
+    text = plain.text
+    if len(text) <= LONG:
+        return plain
+    spans = [match.span() for match in _STATEMENT.finditer(text)]
+    kept = [_PROSE.match(text, *span) is None for span in spans]
+    edits: list[Edit] = []
+    for at, (start, end) in enumerate(spans):
+        if any(kept[max(0, at - 1) : at + 2]):
+            continue
+        if edits and edits[-1][1] == start:
+            edits[-1] = (edits[-1][0], end, "\n")
+        else:
+            edits.append((start, end, "\n"))
+    return rewrite(plain, plain.name, edits) if edits else plain
 
 
 def _respelt(shown: View) -> Iterator[View]:

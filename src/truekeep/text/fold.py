@@ -164,6 +164,7 @@ class _Letters(dict[int, str]):
 
 
 _LETTER_TABLE = _Letters()
+_UNUSUAL = re.compile(r"[^ -~]+")
 
 
 def fold(base: View) -> View:
@@ -173,8 +174,9 @@ def fold(base: View) -> View:
         return base
     even = rewrite(base, "folded", _edits(text, _UNEVEN)) if _IS_UNEVEN.search(text) else None
     # One character for one: positions stay, so no edit needs to be remembered.
-    translated = (even.text if even else text).translate(_LETTER_TABLE)
-    if len(translated) != len(even.text if even else text):
+    source = even.text if even else text
+    translated = _UNUSUAL.sub(lambda match: match[0].translate(_LETTER_TABLE), source)
+    if len(translated) != len(source):
         once = rewrite(base, "folded", _edits(text))
     else:
         once = View("folded", translated, base, even._ends, even._edits) if even else View("folded", translated, base)

@@ -76,6 +76,16 @@ def excerpt(base: View, name: str, edits: Iterable[Edit]) -> View:
     return rewrite(base, name, _with_gaps(base.text, edits) if long else edits)
 
 
+def changes(view: View) -> View:
+    """Of a long view over the raw text only what it changes, and its surroundings; all else is read in the raw text."""
+    if view._base is None or view._base._base is not None or len(view.text) <= LONG:
+        return view
+    texts = (view.text[edit[0] : end] for edit, end in zip(view._edits, view._ends, strict=True))
+    return excerpt(
+        view._base, view.name, [(start, end, text) for (_, start, end), text in zip(view._edits, texts, strict=True)]
+    )
+
+
 def _with_gaps(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
     done = 0
     for edit in edits:
