@@ -53,7 +53,7 @@ def test_a_rejection_carries_the_exact_sentence(keep: Keep, text: str, rule: str
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(INJECTION, "without the words that speak"), (HIDDEN, "as plain text"), (AUTHORITY, "'I want"), (PLANT, "approve")],
+    [(INJECTION, "without the words"), (HIDDEN, "as plain text"), (AUTHORITY, "'I want"), (PLANT, "approve")],
 )
 def test_a_refusal_says_in_plain_words_what_was_seen_and_what_to_do_next(keep: Keep, text: str, said: str) -> None:
     hint = keep.remember(text, via="user").as_dict()["hint"]
