@@ -35,6 +35,8 @@ from truekeep.trust.wish_words import (
 
 _LONGEST_MESSAGE = 8_000
 """Characters of a message that are looked through; whoever writes more than that is not giving a command."""
+_LONGEST_AROUND = 1_000
+"""Characters before a wish among which it may have named what it means."""
 _LONGEST_CLAUSE = 60
 """Words of a clause that can be a wish."""
 _BREAK = re.compile("[,;:()\uff0c\uff1b\uff1a\uff08\uff09\u2014\u2026]| [-\u2013] |\\.{2,}")
@@ -150,7 +152,7 @@ def _wishes(text: str, forms: Forms) -> Iterator[tuple[int, OwnerWish]]:
         wish = _asked(sentence.strip(), [one for one in clauses if one], before, forms)
         if wish is not None:
             yield start, wish
-        before = f"{before}\n{sentence.strip()}"
+        before = f"{before}\n{sentence.strip()}"[-_LONGEST_AROUND:]
 
 
 def _asked(sentence: str, clauses: Sequence[Words], before: str, forms: Forms) -> OwnerWish | None:
