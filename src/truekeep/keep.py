@@ -174,7 +174,7 @@ class Keep:
     def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""
         candidate = self._way_in.intake.candidate(text, via=via, **fields)
-        return self._way_in.gate.admit_change(memory_from(self._way_out.reader.found(memory_id)), candidate)
+        return self._way_in.gate.admit_change(memory_from(self._way_out.reader.found(memory_id)), candidate, via=via)
 
     def delete_memory(self, memory_id: str, *, via: str, reason: str = "") -> Verdict:
         """Forget a memory. People delete; what an agent wants deleted waits for a person.

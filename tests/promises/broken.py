@@ -142,7 +142,7 @@ def the_newest_word_ends_the_elders(patch: Patch) -> None:
 def anybody_changes_anything(patch: Patch) -> None:
     """New content takes the place of the old, whoever offers it."""
 
-    def change(self: Gate, target: Memory, candidate: Candidate) -> Verdict:
+    def change(self: Gate, target: Memory, candidate: Candidate, *, via: str) -> Verdict:
         judged = self._judge.one(candidate)
         with self._ledger.writing() as entry:
             return self._change(entry, target, judged)

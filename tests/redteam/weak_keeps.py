@@ -136,7 +136,7 @@ def believing_roles(patch: Patch) -> None:
 def changing_by_anybody(patch: Patch) -> None:
     """Whoever offers new content for a memory changes it."""
 
-    def admit_change(self: Gate, target: Memory, candidate: Candidate) -> Verdict:
+    def admit_change(self: Gate, target: Memory, candidate: Candidate, *, via: str) -> Verdict:
         judged = self._judge.one(candidate)
         with self._ledger.writing() as entry:
             return self._change(entry, target, judged)

@@ -205,27 +205,28 @@ class Gate:
         judged = self._judge.unembedded(candidate)
         return Verdict(judged.ruling.decision, judged.ruling.code, judged.ruling.reason, judged.findings)
 
-    def admit_change(self, target: Memory, candidate: Candidate) -> Verdict:
+    def admit_change(self, target: Memory, candidate: Candidate, *, via: str) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was.
 
         People change what they may, and a source its own words. Anything else would retire somebody's words without
-        being able to act itself: it is a proposal.
+        being able to act itself: it is a proposal. So is whatever the agent wants changed, also where it quotes the
+        owner: the words are the owner's then, but not the wish to put them in the place of others.
         """
         judged = self._judge.one(candidate)
         rank = Standing.OWNER if target.approval or not target.verified else target.standing
         with self._ledger.writing() as entry:
-            verdict = self._decided_change(entry, target, judged, rank)
+            verdict = self._decided_change(entry, target, judged, rank, via)
             entry.told.append(verdict)
         return verdict
 
-    def _decided_change(self, entry: Entry, target: Memory, judged: Judged, rank: Standing) -> Verdict:
+    def _decided_change(self, entry: Entry, target: Memory, judged: Judged, rank: Standing, via: str) -> Verdict:
         candidate = judged.candidate
         if judged.ruling.decision is Decision.REJECT:
             return self._refuse(entry, judged)
         if candidate.standing < rank:
             return self._hold(entry, replace(judged, ruling=_OUTRANKED), target=target)
         people = candidate.standing is Standing.OWNER and not self._evidence.is_shared()
-        if not people and not self._may_change(target, candidate):
+        if via == AGENT or (not people and not self._may_change(target, candidate)):
             return self._hold(entry, replace(judged, ruling=_NOT_ITS_OWN), target=target)
         if judged.ruling.decision is Decision.QUARANTINE:
             return self._hold(entry, judged, target=target)
@@ -233,8 +234,7 @@ class Gate:
 
     def _may_change(self, target: Memory, candidate: Candidate) -> bool:
         ours, theirs = target.origin, candidate.origin
-        # The agent changes nothing by itself, not even its own notes.
-        return theirs.channel != AGENT and (ours.channel, ours.principal) == (theirs.channel, theirs.principal)
+        return (ours.channel, ours.principal) == (theirs.channel, theirs.principal)
 
     def readmit(self, version: Memory, *, by: str) -> Verdict:
         """Make a version that was kept the newest again, if today's screens pass it. It stands as it stood."""
