@@ -294,7 +294,7 @@ def _extraction(ground: Ground, claims: ClaimParts, way_in: WayIn) -> ExtractPar
     distiller = Distiller(
         ledger, jobs, ConversationView(sessions, rows), Learner(intake, settings), gate, prompts, clock
     )
-    extractions = Extractions(ledger, jobs, distiller, channels.get, settings, clock)
+    extractions = Extractions(ledger, jobs, distiller, channels.get, settings, clock, ground.catalog.embed_more)
     sessions.on_owner_message(extractions.heard)
     return ExtractParts(
         working=WorkingSessions(ledger, rows, jobs, sessions, channels, gate, intake.observe, settings, clock),

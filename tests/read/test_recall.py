@@ -102,6 +102,42 @@ def test_vectors_of_another_model_are_never_compared_until_they_are_made_anew(ho
         assert keep.audit.verify().ok
 
 
+def test_what_another_model_embedded_is_made_anew_by_the_work_in_the_background_once_the_embedder_is_needed(
+    home: Path,
+) -> None:
+    with Keep.open("alice", home=home, embedder=Tiny) as keep:
+        keep.remember_many(["The office is in Nitra.", "My sister adopted a puppy."], via="user")
+    with Keep.open("alice", home=home, embedder=default, background=False) as keep:
+        before = len(keep.audit.events())
+        keep.extraction.run()
+        assert len(keep.audit.events()) == before
+        keep.recall("office in Nitra")
+        keep.extraction.run()
+        assert keep.recall("which pet?", k=1)[0].text == "My sister adopted a puppy."
+        assert list(keep.reindex()) == []
+
+
+def test_what_was_written_while_the_embedder_failed_gets_its_vectors_when_it_works_again(home: Path) -> None:
+    class Shaky(Tiny):
+        fails = True
+
+        def embed(self, texts: Sequence[str], kind: str) -> NDArray[np.float32]:
+            if self.fails:
+                raise RuntimeError
+            return super().embed(texts, kind)
+
+    shaky = Shaky()
+    with Keep.open("alice", home=home, embedder=lambda: shaky, background=False) as keep:
+        assert keep.remember("The office is in Nitra.", via="user").accepted
+        keep.extraction.run()
+        assert keep.recall("office").degraded
+    shaky.fails = False
+    with Keep.open("alice", home=home, embedder=lambda: shaky, background=False) as keep:
+        assert not keep.recall("office").degraded
+        keep.extraction.run()
+        assert list(keep.reindex()) == []
+
+
 def test_another_process_writes_and_this_one_finds_it(home: Path, keep: Keep) -> None:
     keep.remember("The office is in Nitra.", via="user")
     assert len(keep.recall("office")) == 1

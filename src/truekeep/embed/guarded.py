@@ -40,6 +40,11 @@ class GuardedEmbedder:
         self.degraded = ""
         """Why there are no vectors now, if there should be; empty as soon as there are again."""
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether somebody has needed it already."""
+        return self._embedder is not None
+
     def ready(self) -> Embedder | None:
         """The embedder, loaded; none where keywords are to do, or while it cannot be loaded."""
         with self._lock:

@@ -62,8 +62,10 @@ class Extractions:
         channel: Callable[[str], Channel],
         settings: Settings,
         clock: Callable[[], datetime],
+        embed_more: Callable[[], bool],
     ) -> None:
         self._ledger = ledger
+        self._embed_more = embed_more
         self._jobs = jobs
         self._distiller = distiller
         self._channel = channel
@@ -171,7 +173,9 @@ class Extractions:
 
     def run(self, model: ChatModel | None = None) -> list[Distilled]:
         """Do everything that is due; a failure is in the answer, and its session stays queued."""
-        return list(self._runs(model))
+        done = list(self._runs(model))
+        self._embed_more()
+        return done
 
     def start(self, model: ChatModel | None = None, on_done: OnDone | None = None) -> None:
         """Empty the queue in the background from now on, with a model for gists, until the keep is closed."""
@@ -208,6 +212,8 @@ class Extractions:
                 self._on_done(done)
             if self._worker is None:
                 return None
+        if self._embed_more():
+            return 0.0
         moment = next_moment(self._jobs.waiting())
         return None if moment is None else (moment - self._clock()).total_seconds()
 

@@ -58,6 +58,8 @@ class Catalog:
         self._index: Index | None = None
         self._acting = NOWHERE
         """Places of what could act."""
+        self._is_behind = True
+        """Whether something may have no vector by the embedder in use; nobody has looked yet."""
 
     @property
     def degraded(self) -> str:
@@ -86,6 +88,7 @@ class Catalog:
         values = fingerprint(memory.text, memory.as_of)
         embedder = self._embedder.ready()
         if embedder is None or vector is None:
+            self._is_behind = embedder is not None or self._is_behind
             return described(memory).to_bytes(values=values)
         return described(memory).to_bytes(embedder.model_id, pack(vector), values)
 
@@ -100,6 +103,19 @@ class Catalog:
             chosen = places[start : start + batch]
             self._reembed(embedder.model_id, chosen)
             yield min(start + batch, len(places)), len(places)
+
+    def embed_more(self) -> bool:
+        """Embed some of what has no vector by the embedder in use; whether there may be more.
+
+        That is what was written while it failed, or by another embedder. It loads none: an idle keep stays idle.
+        """
+        if not self._is_behind or not self._embedder.is_loaded or self.degraded:
+            return False
+        try:
+            self._is_behind = next(self.reindex(), None) is not None
+        except EmbedderError:
+            return False  # it is tried again when the embedder works again
+        return self._is_behind
 
     def _reembed(self, model: str, places: Sequence[int]) -> None:
         rows = list(self._ledger.current("memories", places))
