@@ -28,6 +28,7 @@ from truekeep.extract.working_memory import WorkingSessions
 from truekeep.extract.working_rows import SealedWorking
 from truekeep.incident.forgetting import Forgetting
 from truekeep.incident.kit import IncidentKit
+from truekeep.incident.upgrade import Upgrade
 from truekeep.ops.erasure import Eraser
 from truekeep.quarantine.queue import Queue
 from truekeep.quarantine.removal import Removal
@@ -140,6 +141,7 @@ class Upkeep:
     audit: Audit
     incident: IncidentKit
     forgetting: Forgetting
+    upgrade: Upgrade
     consolidator: Consolidator
     eraser: Eraser
 
@@ -281,6 +283,16 @@ def _upkeep(ground: Ground, claims: ClaimParts, way_out: WayOut, way_in: WayIn, 
         audit=Audit(ledger, event_index),
         incident=IncidentKit(ledger, removal, reader, way_out.origin_index, event_index, tickets, clock),
         forgetting=forgetting,
+        upgrade=Upgrade(
+            ledger,
+            ground.catalog,
+            claims.sessions,
+            way_in.judge,
+            removal,
+            way_in.queue,
+            clock,
+            settings.passage_chars,
+        ),
         consolidator=Consolidator(ledger, ground.catalog, removal, groups, claims.may_act_now, everybody, clock),
         eraser=Eraser(ground.keep, ledger, claims.contradictions, ground.settings.channels, clock),
     )

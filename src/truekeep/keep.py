@@ -120,6 +120,7 @@ class Keep:
             keep = cls(checked, ledger, catalog, LivePanel(paths), chosen, ledger.clock)
             with suppress(StoreTampered):
                 # A store that was tampered with is left as it is; every read of it says why it is refused.
+                keep._upkeep.upgrade.run()
                 catalog.renew()
                 keep.blank_forgotten()
         except BaseException:

@@ -17,7 +17,7 @@ from truekeep.extract import events
 from truekeep.extract.conversation import Extraction, Message, Support, locate
 from truekeep.extract.smalltalk import is_small_talk
 from truekeep.extract.topics import Topics
-from truekeep.sessions.passages import around, asked_before, passage_of, passages
+from truekeep.sessions.passages import asked_before, passage_of, passages, quoted
 from truekeep.trust.origin import AGENT
 from truekeep.types import Candidate, Gist, Origin, Standing
 
@@ -91,11 +91,7 @@ class Learner:
         return places[0] if places and all(places) else None
 
     def _place(self, quote: str, talk: Talk) -> tuple[Observation, str] | None:
-        for seen in filter(talk.is_owners, talk.seen):
-            passage = around(quote, passages(seen.text, seen.own, self._longest))
-            if passage is not None:
-                return seen, passage
-        return None
+        return quoted(quote, filter(talk.is_owners, talk.seen), self._longest)
 
     def _read(self, extraction: Extraction, talk: Talk) -> list[Learned]:
         try:

@@ -18,7 +18,8 @@ from truekeep.incident.report import IncidentReport, ReportSection
 from truekeep.incident.revoke import Revoker
 from truekeep.incident.rewind import Rewinder
 from truekeep.incident.trace import Tracer
-from truekeep.stores.records import memory_from
+from truekeep.records.rows import version_in
+from truekeep.stores.records import item_from, memory_from
 from truekeep.trust.candidate import checked_reason
 from truekeep.trust.origin import person_name
 from truekeep.types import utc_text
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _TITLES = {records.REVOKE: "Revocation", records.REWIND: "Rewind", records.CONSOLIDATE: "Consolidation"} | {
     records.FORGET: "Forgotten",
     records.CORRECT: "Corrected",
+    records.UPGRADE: "Upgrade",
 }
 
 
@@ -193,6 +195,7 @@ class IncidentKit:
             if incident.undone_by is not None:
                 raise InvalidRequest("This incident was undone already.", code="already_undone")
             incident = self._still_merged(incident) if incident.kind == records.CONSOLIDATE else incident
+            incident = self._still_upgraded(incident) if incident.kind == records.UPGRADE else incident
             current = (self._ledger.get("memories", memory_id) for memory_id, _ in incident.restored)
             self._removal.exchange(entry, [one for one in current if one], incident.removed, incident.id)
             self._removal.close_items(entry, incident.items)
@@ -213,6 +216,17 @@ class IncidentKit:
             )
         removed = tuple(original for _, originals in found for original in originals)
         return replace(incident, removed=removed, restored=tuple(merged for merged, _ in found))
+
+    def _still_upgraded(self, incident: Incident) -> Incident:
+        """The part of an upgrade that can be undone: passages that are as they were made, and what still waits."""
+        rows = ((made, self._ledger.get("memories", made[0])) for made in incident.restored)
+        same = tuple(made for made, row in rows if row and row.verified and memory_from(row).version == made[1])
+        items = (item_from(row) for one in incident.items if (row := self._ledger.get("queue", one)) is not None)
+        there = {name for name, _ in same} | {item.id for item in items if item is not None and item.state == "open"}
+        kept = ((old, self._ledger.get("history", f"{old[0]}.{old[1]}")) for old in incident.removed)
+        found = ((old, version_in(row)) for old, row in kept if row is not None)
+        removed = tuple(old for old, version in found if version is not None and version.into in there)
+        return replace(incident, removed=removed, restored=same)
 
     def account(self, incident_id: str) -> IncidentReport:
         """What an incident took out or put back, who had seen it and what it had led to."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 REVOKE, REWIND, CONSOLIDATE = "revoke", "rewind", "consolidate"
 FORGET, CORRECT = "forget", "correct"
 """What the owner did with a plain word."""
+UPGRADE = "upgrade"
+"""What an earlier version had learned was put into the owner's words."""
 
 Version = tuple[str, int]
 """A memory's id and which version of it."""
@@ -36,7 +38,7 @@ class Incident:
 
     id: str
     kind: str
-    """``revoke``, ``rewind``, ``consolidate``, ``forget`` or ``correct``."""
+    """``revoke``, ``rewind``, ``consolidate``, ``forget``, ``correct`` or ``upgrade``."""
     by: str
     reason: str
     at: datetime

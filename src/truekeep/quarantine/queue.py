@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from truekeep.stores.records import item_body, item_from, new_id
 from truekeep.stores.table_view import TableView
 from truekeep.text.fold import folded
+from truekeep.trust.origin import AGENT
 from truekeep.trust.policy import Ruling
 from truekeep.types import LATEST, Decision, Finding, Item, Memory, Severity, Standing
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 _BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
 _FELL = Ruling(Decision.QUARANTINE, "parent_rejected", "It was derived from something that a person rejected.")
 _CONTEST = Ruling(Decision.QUARANTINE, "contests", "It contradicts a memory that acts; a person has to decide.")
+NOTED_BEFORE = Ruling(Decision.QUARANTINE, "noted_before", "Noted earlier, not in your words; confirm what is right.")
+"""For what an earlier version learned without a quote of the owner's."""
+WAITING = "waiting"
+"""The tag of items that count for no source: an upgrade put them there."""
 _LASTING = frozenset({"doubt", "derived", "revoked"})
 """Kinds of item that hold something which was in the keep."""
 CLEAN = "none"
@@ -73,7 +78,7 @@ class Queue:
             reason=ruling.reason,
             findings=tuple(findings),
             created_at=now,
-            expires_at=self._waits_until(memory, kind),
+            expires_at=LATEST if ruling is NOTED_BEFORE else self._waits_until(memory, kind),
             target=target,
             contests=tuple(contests),
         )
@@ -86,6 +91,23 @@ class Queue:
         if memory.standing is Standing.OWNER or kind in _LASTING:
             return LATEST
         return self._clock() + timedelta(days=self._settings.queue_expiry_days)
+
+    def keep_noted(self, entry: Entry) -> int:
+        """Let what an earlier version held of the owner and the agent wait until the owner decides; gives how many."""
+        noted = 0
+        for sealed in self._ledger.all("queue"):
+            item = item_from(sealed)
+            if item is None or item.state != "open" or not self._clock() < item.expires_at < LATEST:
+                continue
+            is_owners, is_noted = item.memory.standing is Standing.OWNER, item.memory.origin.channel == AGENT
+            if item.kind == "memory" and (is_owners or is_noted):
+                why = (
+                    (item.code, item.reason) if item.findings or is_owners else (NOTED_BEFORE.code, NOTED_BEFORE.reason)
+                )
+                kept = replace(item, expires_at=LATEST, code=why[0], reason=why[1])
+                entry.replace("queue", sealed.row, item_body(kept), sealed.row.tag)
+                noted += 1
+        return noted
 
     def doubt(self, entry: Entry, memory: Memory) -> None:
         """Ask a person about a memory that led to a bad outcome; once at a time."""

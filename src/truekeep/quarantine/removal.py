@@ -13,11 +13,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from truekeep.claims.contradictions import Contradictions, claim_in
-from truekeep.records.rows import DELETED, FELL, FORGOTTEN, MERGED, MemoryRows, Vector, version_in
-from truekeep.stores.records import item_body, item_from, memory_from
+from truekeep.quarantine.queue import WAITING
+from truekeep.records.rows import DELETED, FELL, FORGOTTEN, HELD, MERGED, MemoryRows, Vector, version_in
+from truekeep.stores.records import item_body, item_from, memory_from, new_id
 from truekeep.trust.influence import same_claim
 from truekeep.trust.policy import Ruling
-from truekeep.types import Decision, Memory
+from truekeep.types import Decision, Finding, Memory
 
 if TYPE_CHECKING:
     from truekeep.claims.may_act_now import Transitions
@@ -91,6 +92,17 @@ class Removal:
                 held = self._queue.put(entry, memory, _REVOKED, kind="revoked", tag=f"revoked:{incident}")
                 items.append(held.id)
         return items
+
+    def hold(
+        self, entry: Entry, memory: Memory, taken: Sequence[Sealed], ruling: Ruling, findings: Sequence[Finding] = ()
+    ) -> str:
+        """Let a memory wait for the owner, and take those out that it stands for; gives the review item."""
+        with self._transitions.watching(entry, [memory_from(sealed) for sealed in taken]):
+            item = new_id("rev")
+            for sealed in taken:
+                self._rows.remove(entry, sealed, HELD, self._clock(), into=item)
+            self._queue.put(entry, memory, ruling, kind="memory", tag=WAITING, findings=findings, item_id=item)
+        return item
 
     def exchange(self, entry: Entry, remove: Iterable[Sealed], restore: Iterable[Version], incident: str) -> None:
         """Take some memories out and put versions from history in their place."""

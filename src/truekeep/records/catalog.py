@@ -129,15 +129,19 @@ class Catalog:
                 entry.attach("memories", rows[place], self.card(memory, vectors[place]))
             entry.event("memories.reindexed", model=model, count=len(memories))
 
+    def outdated(self) -> list[int]:
+        """The places of memories whose cards an earlier version wrote. Found out from the oldest in most keeps."""
+        oldest = self._ledger.oldest_memory()
+        if oldest is None or not _is_outdated(oldest):
+            return []
+        return [row.seq for row in self._ledger.current("memories") if _is_outdated(row)]
+
     def renew(self) -> None:
         """Write the cards of an earlier version anew, with the vectors they have: their words are cut otherwise now.
 
         It begins with the newest, so the oldest is of this version only when all are, however often it was broken off.
         """
-        oldest = self._ledger.oldest_memory()
-        if oldest is None or not _is_outdated(oldest):
-            return
-        places = [row.seq for row in self._ledger.current("memories") if _is_outdated(row)]
+        places = self.outdated()
         for end in range(len(places), 0, -_RENEWED_AT_ONCE):
             chosen = places[max(0, end - _RENEWED_AT_ONCE) : end]
             with self._ledger.writing() as entry:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from truekeep.stores.entry import Entry
     from truekeep.stores.ledger import Ledger, Sealed
 
-CHANGED, DELETED, FELL, MERGED, FORGOTTEN = "changed", "deleted", "fell", "merged", "forgotten"
+CHANGED, DELETED, FELL, MERGED, FORGOTTEN, HELD = "changed", "deleted", "fell", "merged", "forgotten", "held"
 """Why a version is in the history and no longer a memory."""
 
 Vector = Any

@@ -45,6 +45,15 @@ def around(quote: str, said: Iterable[str]) -> str | None:
     return next((passage for passage in said if wanted and wanted in _plain(passage)), None)
 
 
+def quoted(quote: str, messages: Iterable[Observation], longest: int) -> tuple[Observation, str] | None:
+    """The first of an owner's messages that a quote stands in, with the passage around it."""
+    for seen in messages:
+        passage = around(quote, passages(seen.text, seen.own, longest))
+        if passage is not None:
+            return seen, passage
+    return None
+
+
 def asked_before(answer: str, message: str) -> str:
     """The question behind a bare answer ("yes", "the 14th"); nothing where the answer speaks for itself."""
     if len(answer) > _BARE_ANSWER:

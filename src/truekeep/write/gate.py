@@ -132,7 +132,7 @@ class Gate:
         words is held: nothing the owner said is lost without a way back. ``again`` were learned before, and only bring
         a gist along.
         """
-        judged = [_held_if_owners(one) for one in self._judge.all(said)]
+        judged = [held_if_owners(one) for one in self._judge.all(said)]
         secret = [without_secret(one) for one in judged]
         plain = [self._judge.one(one) if one is not None else None for one in secret]
         # Looked up before the transaction: a view of a table that is being written is read anew at every look.
@@ -379,7 +379,7 @@ class Gate:
         return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
 
 
-def _held_if_owners(judged: Judged) -> Judged:
+def held_if_owners(judged: Judged) -> Judged:
     """What the owner said and the screens would refuse waits for the owner instead."""
     if judged.ruling.decision is not Decision.REJECT or judged.candidate.standing is not Standing.OWNER:
         return judged

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from truekeep.errors import InvalidRequest
-from truekeep.sessions.passages import around, passage_of, passages
+from truekeep.sessions.passages import passage_of, quoted
 from truekeep.trust.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
 from truekeep.trust.origin import AGENT, own_member, own_principal, relays, require, session_name, standing_of
 from truekeep.trust.principal import principal_of
@@ -164,11 +164,8 @@ class Intake:
         """The owner's passage that a quote stands in, if the owner said it in this session."""
         if origin.session is None or origin.quote is None:
             return None
-        for seen in self._sessions.owners(origin.session):
-            passage = around(origin.quote, passages(seen.text, seen.own, self._settings.passage_chars))
-            if passage is not None:
-                return passage_of(seen, passage)
-        return None
+        place = quoted(origin.quote, self._sessions.owners(origin.session), self._settings.passage_chars)
+        return passage_of(*place) if place is not None else None
 
     def _origin(self, channel: Channel, parents: list[Memory], fields: Fields) -> tuple[Origin, bool]:
         given = fields.get("principal")
