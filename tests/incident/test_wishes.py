@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from truekeep import Keep
 from truekeep.incident.meant import meant_by
 from truekeep.search.about import named
 from truekeep.text.language import languages_with
@@ -112,3 +113,27 @@ def test_reading_a_message_takes_time_in_proportion_to_its_length() -> None:
 )
 def test_what_a_value_is_not_leaves_what_it_is(said: str, denial: str) -> None:
     assert [found for wish in read_wishes(denial) for found in meant_by(wish, [said]).clear] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "later"),
+    [
+        ("I go to the Ironworks gym on Pell Street.", "I don't like the new gym teacher."),
+        ("I drive to work every day.", "I don't drive on Mondays."),
+        ("I prefer tea.", "I don't prefer coffee."),
+        ("I take the train at 8.", "I don't take sugar."),
+        ("We moved to Graz in 2019.", "We moved the sofa to the cellar."),
+        ("My sister Odette lives in Nitra.", "Odette doesn't eat meat."),
+        ("Ich esse gern Fisch.", "Ich esse keine Nüsse."),
+        ("Je prends le train à 8 heures.", "Je ne prends pas de sucre."),
+        ("我喜欢吃鱼。", "我不吃坚果。"),
+        ("I don't eat nuts.", "I don't eat nuts."),
+    ],
+)
+def test_an_ordinary_statement_and_the_same_said_again_end_nothing(tmp_path: Path, said: str, later: str) -> None:
+    with Keep.open("alice", home=tmp_path, background=False) as keep:
+        for number, text in enumerate((said, later)):
+            with keep.session(f"s-{number}", mediated=True) as session:
+                session.observe("user", text)
+        assert [memory["content"] for memory in keep.get_memories()] == list(dict.fromkeys((said, later)))
+        assert keep.incidents() == []

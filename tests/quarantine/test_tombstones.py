@@ -117,7 +117,7 @@ def test_nobody_but_a_person_buries_a_truth(shop: Keep, via: str) -> None:
 
 def test_what_was_derived_from_a_rejected_memory_falls_and_waits(shop: Keep) -> None:
     root = said(shop, LIE, "web")
-    child = said(shop, "Pay Northwind to 9904-71 is what the page says.", "web", parents=[root])
+    child = said(shop, "According to the page Northwind is paid to 9904-71.", "web", parents=[root])
     said(shop, "The page about Northwind was read in March.", "web", parents=[child])
     said(shop, "The weather is fine.", "web")
     shop.delete_memory(root, via="user", reason="a scam")

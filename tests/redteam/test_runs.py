@@ -45,7 +45,7 @@ def test_a_quick_run_holds_every_claim_within_a_minute_of_cpu(tmp_path: Path) ->
     assert after.ru_utime - before.ru_utime < MINUTE
     assert not (tmp_path / "home" / "data").exists()  # nothing of the user's is touched
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"report.html", "README.md", "results.json", "hijack-minilm.svg"} <= written
+    assert {"report.html", "README.md", "results.json", "hijack-default.svg"} <= written
 
 
 def test_a_claim_that_does_not_hold_ends_the_run_with_an_error(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from truekeep.text.quantities import _known_value, word_value
 from truekeep.text.view import View
 
 CLOSED = {
-    "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_made_by", "_order", "_pieces", "_separators",
-    "_sources", "_vague", "_vague_signs", "_value_words", "expected", "forms", "grammar", "groups", "is_unspaced",
+    "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_made_by", "_order", "_pieces",
+    "_sources", "_vague", "_vague_signs", "_value_words", "expected", "forms", "groups", "is_unspaced",
     "language", "language_table", "languages_with", "learned", "openings", "phrases", "preset", "property_set",
     "search_words", "table", "words", "words_of",
 }  # fmt: skip

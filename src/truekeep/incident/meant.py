@@ -121,7 +121,10 @@ class Meant:
     def by(self, wish: OwnerWish, targets: Sequence[Utterance]) -> tuple[list[Utterance], list[Utterance]]:
         """What a wish clearly means, and what it may mean. What is over already needs no correction."""
         if wish.kind is WishKind.CORRECT:
-            targets = [one for one in targets if one.until is None or one.until > self._clock()]
+            # Saying the same again puts nothing right: "I don't eat nuts" ends no "I don't eat nuts".
+            said, now = frozenset(words(wish.said)), self._clock()
+            targets = [one for one in targets if one.until is None or one.until > now]
+            targets = [one for one in targets if not said.issubset(words(one.text))]
         found = meant_by(wish, [one.words for one in targets])
         return [targets[place] for place in found.clear], [targets[place] for place in found.unsure]
 

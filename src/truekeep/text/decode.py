@@ -100,6 +100,7 @@ _PAIRS = re.compile(r"[0-9A-Fa-f]{2}[ :,\-]?(?:0x|\\x)?(?:[0-9A-Fa-f]{2}[ :,\-]?
 _DIGITS = re.compile(r"[0-9]{2,3}[ ,;]{1,2}[0-9]{2,3}[ ,;]{1,2}[0-9]")
 _SEVEN_BITS = re.compile(r"[01]{7}")
 _SIGNS = re.compile(r"[.\-\u00b7\u2013][ /|]{1,3}[.\-\u00b7\u2013]{1,6}[ /|]")
+_LONG_TOKEN = re.compile(r"\S{12,}")
 _EDGES = ".,;:!?\"'()[]{}<>"
 
 
@@ -109,7 +110,7 @@ def _is_no_plain_word(token: str) -> bool:
 
 
 def _has_long_token(text: str) -> bool:
-    return any(len(token) >= 12 and _is_no_plain_word(token) for token in text.split())
+    return any(map(_is_no_plain_word, _LONG_TOKEN.findall(text)))
 
 
 _DECODERS: tuple[tuple[str, Callable[[str], object], re.Pattern[str], Callable[[str], str | None]], ...] = (
