@@ -19,7 +19,6 @@ from truekeep.stores.ledger import Sealed
 from truekeep.stores.records import memory_from, new_id
 from truekeep.trust.origin import AGENT
 from truekeep.types import MEMBER, Candidate, Decision, Gist, Memory, Origin, Standing
-from truekeep.write.gate import held_if_owners
 
 if TYPE_CHECKING:
     from truekeep.quarantine.queue import Queue
@@ -89,7 +88,7 @@ class Upgrade:
             memory = memory_from(Sealed(row, verified=True))
             if _was_learned(memory):
                 found.take(self._said(memory), memory)
-        judged = [held_if_owners(one) for one in self._judge.all([_with_gist(*one) for one in found.passages])]
+        judged = [one.held_if_owners() for one in self._judge.all([_with_gist(*one) for one in found.passages])]
         with self._ledger.writing() as entry:
             rows = {memory.id: self._ledger.get("memories", memory.id) for memory in found.memories()}
             if all(_is_as_read(rows[memory.id], memory) for memory in found.memories()):

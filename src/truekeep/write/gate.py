@@ -132,7 +132,7 @@ class Gate:
         words is held: nothing the owner said is lost without a way back. ``again`` were learned before, and only bring
         a gist along.
         """
-        judged = [held_if_owners(one) for one in self._judge.all(said)]
+        judged = [one.held_if_owners() for one in self._judge.all(said)]
         secret = [without_secret(one) for one in judged]
         plain = [self._judge.one(one) if one is not None else None for one in secret]
         # Looked up before the transaction: a view of a table that is being written is read anew at every look.
@@ -377,15 +377,6 @@ class Gate:
             _note(entry, "memory.changed", memory, judged)
         self._contest(entry, memory)
         return Verdict(Decision.ACCEPT, "changed", "Changed.", judged.findings, memory.id)
-
-
-def held_if_owners(judged: Judged) -> Judged:
-    """What the owner said and the screens would refuse waits for the owner instead."""
-    if judged.ruling.decision is not Decision.REJECT or judged.candidate.standing is not Standing.OWNER:
-        return judged
-    why = f"Held for you to look at. {judged.ruling.reason}"
-    code = judged.ruling.code.replace("_rejected", "_held")
-    return replace(judged, ruling=replace(judged.ruling, decision=Decision.QUARANTINE, code=code, reason=why))
 
 
 def _note(entry: Entry, kind: str, memory: Memory, judged: Judged) -> None:

@@ -6,7 +6,7 @@ Nothing is written here; what was decided is carried out by the gate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,14 @@ class Judged:
     def may_return(self) -> bool:
         """Whether it may be what it was before: what nothing was found in need not be accepted anew."""
         return not self.findings or self.ruling.decision is Decision.ACCEPT
+
+    def held_if_owners(self) -> Judged:
+        """What the owner said and the screens would refuse waits for the owner instead."""
+        ruling = self.ruling
+        if ruling.decision is not Decision.REJECT or self.candidate.standing is not Standing.OWNER:
+            return self
+        why, code = f"Held for you to look at. {ruling.reason}", ruling.code.replace("_rejected", "_held")
+        return replace(self, ruling=replace(ruling, decision=Decision.QUARANTINE, code=code, reason=why))
 
 
 class Judge:
