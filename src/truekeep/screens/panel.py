@@ -94,7 +94,7 @@ class Panel:
                 found += screen(screened)
             except Exception as error:
                 found.append(_failed(screen, error))
-        return weighed(fields, found)
+        return weighed(fields, found) if found else found
 
 
 def _failed(screen: Screen, error: Exception) -> Finding:
