@@ -47,7 +47,7 @@ from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, read
 from truekeep.trust.flow.requests import PROVING, ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, is_place, leaves, words_of
-from truekeep.trust.flow.scope import RequestScope, denied_in, reading_scopes, scopes
+from truekeep.trust.flow.scope import RequestScope, reading_scopes, scopes
 from truekeep.trust.flow.structure import reads_only, simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
 from truekeep.trust.flow.trials import (
@@ -156,7 +156,7 @@ def _overdone(evidence: SessionEvidence, call: ToolCall, *, reading: bool) -> st
         return ""
     if is_done(evidence, call) or any(repeats(used, call) for used in evidence.spent.values()):
         return "request_used"
-    forbidden = any(is_forbidden(denied_in(message), call) for message in evidence.requests.messages[-1:])
+    forbidden = any(is_forbidden(evidence, message, call) for message in evidence.requests.messages[-1:])
     return "excluded_by_owner" if forbidden else ""
 
 
@@ -225,11 +225,29 @@ def _reading(evidence: SessionEvidence, tool: Tool, found: tuple[ArgumentLeaf, .
                 return _stopped(
                     evidence, leaf, fault, "It follows a link that the owner's words and results do not give."
                 )
+    for leaf in found:
+        if tool.own and _is_lead(evidence, leaf):
+            return _stopped(evidence, leaf, "place_of_others", "Only what others wrote names the place that it reads.")
     if not tool.own:
         for leaf in found:
             if leak := _leak(evidence, leaf, open_scopes):
                 return _stopped(evidence, leaf, leak, "It would carry private values to somebody else's system.")
     return CallJudgement(Answer.ALLOW, "reads")
+
+
+def _is_lead(evidence: SessionEvidence, leaf: ArgumentLeaf) -> bool:
+    """Whether the owner named one room ("#garden") and the call reads another that stands in foreign prose alone."""
+    value = read(leaf.text)
+    mark = value.flat.strip()[:1]
+    if mark not in _ROOM_MARKS or value.flat.strip() in evidence.records.given:
+        return False
+    named = (typed.form for message in evidence.requests.messages[-1:] for typed in message.reading.values)
+    if not any(form.startswith(mark) for form in named) or _said_anywhere(evidence, value):
+        return False
+    return not any(True for _ in evidence.memories.holding(value)) and bool(_ids(evidence.foreign, value))
+
+
+_ROOM_MARKS = ("#", "@")
 
 
 def _is_forbidden(evidence: SessionEvidence, query: TextReading) -> bool:
@@ -320,7 +338,8 @@ def _best(evidence: SessionEvidence, call: ToolCall, open_scopes: tuple[RequestS
     entries = [entry for entry in evidence.plan if entry.tool == call.name and entry.id not in evidence.spent]
     asked = [by_request(scope, call) for scope in open_scopes]
     # Of equals the first is used up: a plan entry with its request, rather than the request alone.
-    trials = [*(by_plan(entry, call, open_scopes, evidence) for entry in entries), *asked]
+    tried = tuple(zip(open_scopes, asked, strict=True))
+    trials = [*(by_plan(entry, call, tried, evidence) for entry in entries), *asked]
     trials += [by_grant(g, call, open_scopes, evidence) for g in evidence.grants if g.holds(call.name, evidence.now)]
     nothing = EffectTrial({}, [leaf for leaf in call.targets if leaf.text.strip()], "not_asked")
     return min(trials, key=lambda trial: trial.rank, default=nothing)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from truekeep.trust.flow.evidence import SessionEvidence
 from truekeep.trust.flow.forms import LANGUAGES, act_stems, forms, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
-from truekeep.trust.flow.requests import ClauseSort
+from truekeep.trust.flow.requests import ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RARE, RequestScope
 
@@ -84,6 +85,38 @@ def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:
             if words & text.stems:
                 return True
     return False
+
+
+def tells_whom_it_must_not(evidence: SessionEvidence, leaves: Iterable[ArgumentLeaf]) -> bool:
+    """Whether a call goes to somebody of whom a passage says not to tell what its content speaks of."""
+    leaves = tuple(leaves)
+    content = frozenset(
+        word for leaf in leaves if leaf.role is ArgumentRole.CONTENT for word in read(leaf.text).stems - act_stems()
+    )
+    parties = [read(leaf.text) for leaf in leaves if leaf.role is ArgumentRole.TARGET and content]
+    return any(
+        clause.denies and _silence() & clause.stems and (clause.stems - _silence()) & content
+        for party in parties
+        if party.sole
+        for held in evidence.memories.holding(party)
+        for clause in passage(held.raw, held.at).clauses
+    )
+
+
+def leaves_out_party(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
+    """Whether the clause names somebody whose address or account is known, and nothing of the call is about them."""
+    given = [read(leaf.text) for leaf in leaves]
+    keys = {key for reading in given for key in reading.keys}
+    words = {word for reading in given for word in reading.stems}
+    named = scope.clause_stems - act_stems() - frozenset(map(stem, name_words(scope.tool)))
+    known = [
+        held
+        for held in scope.linked
+        if held.reading.stems & named and any(value.kind in ("mail", "code") for value in held.reading.values)
+    ]
+    return bool(known) and not any(
+        held.reading.keys & keys or naming(held.reading.words, words_of("shared_words")) & words for held in known
+    )
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.reading import TextReading, read
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
+from truekeep.trust.flow.tools import tool_for
 
 if TYPE_CHECKING:
     from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence
@@ -32,7 +33,10 @@ def planned(evidence: SessionEvidence, entry: PlanEntry, leaf: ArgumentLeaf) -> 
 def _from_result(evidence: SessionEvidence, place: Any, leaf: ArgumentLeaf) -> bool:
     if not isinstance(place, (list, tuple)) or len(place) != 2:
         return False
-    return leaf.text.strip().lower() in evidence.records.results.get((str(place[0]), str(place[1])), ())
+    values = evidence.records.results.get((str(place[0]), str(place[1])), ())
+    if len(values) > 1 and not tool_for(str(place[0]), evidence.tools).own:
+        return False  # Which of several is chosen, whoever wrote the results would say.
+    return leaf.text.strip().lower() in values
 
 
 def _parts(literal: Any) -> Iterator[Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from truekeep.trust.flow.commands import is_asked_for
 from truekeep.trust.flow.evidence import ValueOrigin
-from truekeep.trust.flow.forms import act_stems, name_words
+from truekeep.trust.flow.forms import LANGUAGES, act_stems, act_words, common_words, forms, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
 from truekeep.trust.flow.reading import TextReading, read, stem
@@ -21,6 +22,8 @@ _ASKED = frozenset({*PROVING, ClauseSort.QUESTION})
 _SMALL_NUMBER = re.compile(r"(?<![\d.])\d{1,2}(?![\d])")
 _NUMBERED = re.compile(r"([^\W\d_]{3,}) #?(\d{1,4})(?![\d.:,/-]*\d)")
 Rows = list[tuple[SystemRecord, str]]
+_INSIDE_NAMES = frozenset({"", " ", "'", "\u2019", "-", " #", " & ", "/", "_"})
+"""What stands between two words of one name."""
 _SHORTEST_ROOT, _LONGEST_SUFFIX = 4, 3
 _MOST_SEGMENTS = 16
 """Parts of a path that are looked at; nobody dictates a longer one."""
@@ -275,15 +278,49 @@ def _matching(scope: RequestScope, rows: Rows, form: str) -> set[str]:
     )
     # Verbs and states ("open", "close") name no record, and a word that points back singles out none of several.
     kinds = act_stems() | frozenset(map(stem, name_words(scope.tool)))
+    called: dict[str, frozenset[str]] = {}
+    for record, found in rows:
+        called[found] = called.get(found, frozenset()) | _called(record, found)
+    phrases = _phrases(scope, kinds)
     for tier, words in enumerate(named):
-        bearing: dict[str, frozenset[str]] = {}
-        for record, found in rows:
-            bearing[found] = bearing.get(found, frozenset()) | (_called(record, found) & (words() - kinds))
+        wanted = words() - kinds
+        bearing = {found: own & wanted for found, own in called.items()}
         if matching := {found for found, own in bearing.items() if own}:
+            if tier < len(named) - 1:
+                matching = {found for found in matching if _bears_whole(phrases, called[found], bearing[found])}
             others = frozenset().union(*(own for found, own in bearing.items() if found != form))
-            is_meant = tier < _OWN_WORDS and bearing.get(form, frozenset()) - others
+            is_meant = tier < _OWN_WORDS and form in matching and bearing[form] - others
             return {form} if is_meant else matching
     return set()
+
+
+def _phrases(scope: RequestScope, kinds: frozenset[str]) -> list[frozenset[str]]:
+    """The names in the owner's words: naming words in a row, without verbs and the tool's own words."""
+    found: list[frozenset[str]] = []
+    unnamed = words_of("shared_words") | words_of("placeholders")
+    for message in scope.messages:
+        row: list[str] = []
+        end = 0
+        for word, start, stop in message.reading.spans:
+            if word in common_words() or _is_verb(word) or message.reading.flat[end:start] not in _INSIDE_NAMES:
+                found.append(naming(row, unnamed) - kinds)
+                row = []
+            row += () if _is_verb(word) else (word,)
+            end = stop
+        found.append(naming(row, unnamed) - kinds)
+    return [phrase for phrase in found if phrase]
+
+
+@lru_cache(maxsize=1024)
+def _is_verb(word: str) -> bool:
+    """Whether a word only says what is done: a command with its pronoun written on, or a past form ("moved")."""
+    is_past = word.endswith("ed") and not act_words().keys().isdisjoint((word[:-1], word[:-2]))
+    return is_past or any(forms(language).is_enclitic(word) for language in LANGUAGES)
+
+
+def _bears_whole(phrases: Iterable[frozenset[str]], called: frozenset[str], own: frozenset[str]) -> bool:
+    """Whether a record bears the whole of a name, and not just one of its words."""
+    return any(phrase & own and phrase <= called for phrase in phrases)
 
 
 _OWN_WORDS = 2

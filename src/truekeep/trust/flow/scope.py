@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
-from truekeep.trust.flow.forms import common_words, copulas, denying_words, name_words
+from truekeep.trust.flow.forms import act_stems, common_words, copulas, denying_words, name_words
 from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OpenRequest, OwnerClause, OwnerSaid, passage
@@ -99,11 +99,6 @@ class RequestScope:
             for earlier in self.messages[1:]:
                 found |= named_in(earlier, _REFERRING)
         return found
-
-    @cached_property
-    def forbidden(self) -> tuple[frozenset[str], ...]:
-        """What the same message negates, clause by clause; nothing of it is asked for."""
-        return denied_in(self.own)
 
     def plain(self, value: TextReading, key: str = "") -> ValueOrigin | None:
         """Where a value stands whole: in the owner's words, or in an acting passage about what they name."""
@@ -204,6 +199,8 @@ class RequestScope:
         said = frozenset(word for message in self.messages for word in message.reading.stems)
         if labels & said:
             return value.kind == "host"
+        if any(typed.kind == "url" for message in self.messages for typed in message.reading.values):
+            return False  # "Add a line linking https://…" means that link and no other.
         found = (self.evidence.foreign, self.evidence.public, self.evidence.private)
         is_given = any(True for index in found for _ in index.holding(spelt))
         return is_given and bool(said & frozenset(map(stem, words_of("links"))))
@@ -218,9 +215,9 @@ def _about(held: HeldText, value: TextReading, place: int) -> frozenset[str]:
     is_mine = not words_of("mine").isdisjoint(_statement(held, place))
     if is_mine or own - naming(value.words, words_of("shared_words")):
         return own
-    rivals = _rivals(held.reading, value)
-    before = [other for other in rivals if other.end <= place]
-    after = [other for other in rivals if other.start > place]
+    others = _rivals(held.reading, value)
+    before = [other for other in others if other.end <= place]
+    after = [other for other in others if other.start > place]
     start = before[-1].end if before else 0
     end = place + len(value.flat) if before or after else len(held.reading.flat)
     near = [word for word, _, _ in held.reading.between(start, place)]
@@ -293,6 +290,14 @@ def named_in(message: OwnerSaid, sorts: Iterable[ClauseSort], within: range | No
             end = clause.names_until or clause.end
             words += [word for word, _, _ in message.reading.between(clause.start, end)]
     return naming(words, words_of("shared_words"))
+
+
+def denied_values(message: OwnerSaid) -> frozenset[str]:
+    """Typed values that a message excludes ("not on Tuesday"); a clause that names an act excludes that act alone."""
+    excluding = [clause for clause in message.clauses if clause.denies and clause.stems.isdisjoint(act_stems())]
+    denied = {value.key for clause in excluding for value in message.values_in(clause)}
+    others = (clause for clause in message.clauses if clause.sort in PROVING)
+    return frozenset(denied.difference(value.key for clause in others for value in message.values_in(clause)))
 
 
 def denied_in(message: OwnerSaid) -> tuple[frozenset[str], ...]:

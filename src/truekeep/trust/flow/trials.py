@@ -6,7 +6,7 @@ in which they are reported; each is a question about one request and one call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
@@ -16,16 +16,18 @@ from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memor
 from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.omissions import (
     breaks_standing_wish,
+    leaves_out_party,
     mentions_what_it_must_not,
     omits,
     says_as_dictated,
+    tells_whom_it_must_not,
 )
 from truekeep.trust.flow.plans import planned
 from truekeep.trust.flow.proof import of_proved_party, prove
 from truekeep.trust.flow.reading import read, stem
-from truekeep.trust.flow.requests import ClauseSort
+from truekeep.trust.flow.requests import ClauseSort, OwnerSaid
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
-from truekeep.trust.flow.scope import RequestScope, reading_scopes
+from truekeep.trust.flow.scope import RequestScope, denied_in, denied_values, reading_scopes
 from truekeep.trust.flow.tools import Tool
 
 TARGETS = frozenset({ArgumentRole.TARGET, ArgumentRole.WHOLE, ArgumentRole.FLAG})
@@ -34,6 +36,7 @@ _ALIKE = frozenset({"make", "change", "run"})
 _CALLED = "()"
 """Behind the name of a tool, among the values that a request was used up with."""
 _GRAVE = frozenset({"pay", "remove", "share"})
+_OUTWARD = frozenset({"pay", "share"})
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
 
 
@@ -196,16 +199,37 @@ def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
 
 def _excluded(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     """The owner's message forbids this act ("don't send"), or a thing that the call goes to ("not the draft")."""
-    return is_forbidden(scope.forbidden, call) or any(
-        mentions_what_it_must_not(scope, read(leaf.text)) for leaf in call.contents
+    return is_forbidden(scope.evidence, scope.own, call) or _excludes_content(scope, call)
+
+
+def _excludes_content(scope: RequestScope, call: ToolCall) -> bool:
+    """Whether the owner wants something untold that the call tells, or excluded what its record is."""
+    return (
+        any(mentions_what_it_must_not(scope, read(leaf.text)) for leaf in call.contents)
+        or _bears_denied(scope.evidence, scope.own, call)
+        or tells_whom_it_must_not(scope.evidence, call.leaves)
     )
 
 
-def is_forbidden(denied: Iterable[frozenset[str]], call: ToolCall) -> bool:
+def is_forbidden(evidence: SessionEvidence, message: OwnerSaid, call: ToolCall) -> bool:
     """Whether a negated clause names a thing of the call; one that names no thing forbids the acts it names."""
     words = (word for leaf in call.leaves if leaf.role in TARGETS for word in read(leaf.text).words)
     things = naming(words, words_of("shared_words"))
-    return any((named - act_stems()) & things or (not named - act_stems() and named & call.words) for named in denied)
+    return (
+        any(
+            (named - act_stems()) & things or (not named - act_stems() and named & call.words)
+            for named in denied_in(message)
+        )
+        or _bears_denied(evidence, message, call)
+        or tells_whom_it_must_not(evidence, call.leaves)
+    )
+
+
+def _bears_denied(evidence: SessionEvidence, message: OwnerSaid, call: ToolCall) -> bool:
+    """Whether a record that the call chooses has a value that the owner excluded: a slot on "not on Tuesday"."""
+    denied = denied_values(message)
+    ids = {leaf.text.strip().lower() for leaf in call.targets} if denied else set()
+    return any(record.values & denied for record in evidence.records.records if not ids.isdisjoint(record.ids.values()))
 
 
 def _not_asked(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
@@ -217,13 +241,19 @@ def _not_asked(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
 
 
 def _request_used(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
-    """A redeemed ticket used this request already for this act, and the call goes to nobody whom it names besides."""
+    """A redeemed ticket used this request already, and the call is another act or goes to nobody else whom it names."""
     used = scope.evidence.spent.get(scope.request.id)
     if used is None:
         return False
     others = {act for name in used if name.endswith(_CALLED) for act in acts_of(name)}
     is_other = f"{call.name}{_CALLED}" not in used and (not call.acts or not others or bool(call.acts & others))
-    return is_other or repeats(used, call)
+    return is_other or repeats(used, call) or _means_otherwise(scope.clause.acts, others, call.acts)
+
+
+def _means_otherwise(asked: frozenset[str], done: Iterable[str], acts: frozenset[str]) -> bool:
+    """Whether a verb with several meanings was carried out in one of them, and the call takes it in another."""
+    meant = asked.intersection(done)
+    return bool(meant and acts & asked) and not acts & (meant | _ALIKE if meant & _ALIKE else meant)
 
 
 def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -236,6 +266,8 @@ def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
         if is_flag and name not in given and words and words <= scope.stems:
             return True
     if any(leaf.text.strip() for leaf in call.contents) and not says_as_dictated(scope, call.leaves):
+        return True
+    if call.acts & _OUTWARD and leaves_out_party(scope, call.leaves):
         return True
     return omits(scope, call.leaves) or breaks_standing_wish(scope, call.name, call.leaves)
 
@@ -302,11 +334,12 @@ def by_grant(
 
 
 def by_plan(
-    entry: PlanEntry, call: ToolCall, scopes: tuple[RequestScope, ...], evidence: SessionEvidence
+    entry: PlanEntry, call: ToolCall, tried: Sequence[tuple[RequestScope, EffectTrial]], evidence: SessionEvidence
 ) -> EffectTrial:
     """Try a plan entry: its literals, fields of results, and for the rest what the open requests prove."""
     trial = EffectTrial(uses={entry.id: frozenset({f"{call.name}{_CALLED}"})}, fit=1)
     last = len(evidence.requests.messages) - 1
+    scopes = [scope for scope, _ in tried]
     newest = [scope for scope in scopes if scope.request.message == last]
     for leaf in call.targets:
         is_planned = planned(evidence, entry, leaf)
@@ -316,12 +349,13 @@ def by_plan(
     trial.part(evidence, call)
     if newest:
         # The request that was planned for is carried out with it, and by no other call.
-        trial.uses |= _used(max(newest, key=lambda scope: _fit(scope, call)), call)
+        best = min((one for one in tried if one[0] in newest), key=lambda one: one[1].rank)
+        trial.uses |= best[1].uses
     if content_not_called_for(evidence, call, (*scopes, *reading_scopes(evidence))):
         trial.code = "content_not_called_for"
     if any(repeats(evidence.spent.get(scope.request.id, frozenset()), call) for scope in newest):
         trial.code = "request_used"
-    if any(mentions_what_it_must_not(scope, read(leaf.text)) for scope in newest for leaf in call.contents):
+    if any(_excludes_content(scope, call) for scope in newest):
         trial.code = "excluded_by_owner"
     if any(breaks_standing_wish(scope, call.name, call.leaves) for scope in newest):
         trial.code = "left_out"
