@@ -7,7 +7,7 @@ Only what may act outdates anything, so that nothing merely read can push the ow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,6 +17,9 @@ _REACH = 0.3
 """How far in similarity a newer passage may lie behind an older one that it overtakes, for each degree of likeness."""
 _SAME = 0.5
 """Likeness from which on two passages are about the same thing."""
+
+_CORRECTED = 1.0
+"""What the owner corrected is as like the correction as can be, however it was worded and however soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,20 @@ class InOrder:
     older: dict[int, int]
 
 
-def newest_first(said: Sequence[DatedHit], likeness: Sequence[Sequence[float]]) -> InOrder:
-    """Passages in the order of how well they answer, reordered; ``likeness`` compares their answering parts."""
+def newest_first(
+    said: Sequence[DatedHit], likeness: Sequence[Sequence[float]], corrects: Set[tuple[int, int]] = frozenset()
+) -> InOrder:
+    """Passages in the order of how well they answer, reordered; ``likeness`` compares their answering parts.
+
+    ``corrects`` are the places of passages of which the owner said the one in correction of the other.
+    """
     places = list(range(len(said)))
     older: dict[int, int] = {}
     for newer in sorted(places, key=lambda place: said[place].moment):
-        for elder in [place for place in places if _outdates(said[newer], said[place])]:
-            alike = likeness[newer][elder]
-            if alike < _SAME:
+        for elder in list(places):
+            is_said = (newer, elder) in corrects and said[newer].may_act
+            alike = _CORRECTED if is_said else likeness[newer][elder]
+            if alike < _SAME or not (is_said or _outdates(said[newer], said[elder])):
                 continue
             older[elder] = newer
             behind = said[elder].closeness - said[newer].closeness

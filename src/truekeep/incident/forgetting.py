@@ -17,11 +17,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from truekeep.audit.log import FORGETTING
+from truekeep.claims.corrected import MESSAGE, OLDER
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.incident import records
 from truekeep.incident.meant import Meant, Utterance
 from truekeep.incident.records import CORRECT, FORGET, Forgotten, ForgottenMatch, Incident
 from truekeep.records.rows import CHANGED, FORGOTTEN
+from truekeep.search.about import says_only
 from truekeep.stores.records import item_from, memory_from, new_id
 from truekeep.text.topics import telling
 from truekeep.text.words import said_sentences
@@ -184,34 +186,34 @@ class Forgetting:
         return incident
 
     def _end(self, entry: Entry, wish: OwnerWish, targets: Sequence[Utterance], seen: Observation) -> None:
-        """The older word held until now: it stays as history."""
-        removed, pieces = [], []
+        """The older word held until now: it stays as history, or as what is older if it says more than that."""
+        removed, pieces, older = [], [], []
         for target in targets:
             row = self._ledger.get("memories", target.memory) if target.memory else None
-            if row is None or not row.verified:
+            part = target.part(wish)
+            if row is None or not row.verified or not _says_only(part, wish):
+                older.append(target.message or target.memory or "")
                 continue
             memory = memory_from(row)
-            part = target.part(wish)
             left = _without(memory.text, part)
             now = self._clock()
             ended = replace(self._piece(memory, part), valid_until=now, expires_at=now)
             kept = [ended, *([self._piece(memory, left)] if left else ())]
             pieces += [(one.id, one.version) for one in self._removal.divide(entry, row, kept, CHANGED)]
             removed.append((memory.id, memory.version))
-        if not removed:
-            return
         incident = Incident(
             new_id("inc"),
             CORRECT,
             seen.channel,
             "corrected",
             self._clock(),
-            {"session": seen.session},
+            {"session": seen.session} | ({MESSAGE: seen.id, OLDER: " ".join(older)} if older else {}),
             tuple(removed),
             tuple(pieces),
         )
         records.put(entry, incident)
-        entry.event("memory.corrected", incident=incident.id, by=seen.channel, memories=[one for one, _ in removed])
+        told = [*(one for one, _ in removed), *older]
+        entry.event("memory.corrected", incident=incident.id, by=seen.channel, memories=told)
 
     def _piece(self, memory: Memory, text: str) -> Memory:
         """A part of a memory, as a memory of its own: screened anew when it is read, without a gist."""
@@ -373,6 +375,11 @@ def _ahead(seen: Observation, wish: OwnerWish) -> list[Utterance]:
     ahead = seen.own.partition(wish.said)[0].strip()
     tells = bool(telling(ahead, wish.language))
     return [Utterance(ahead, seen.at, 0, message=seen.id, principal=seen.principal)] if tells else []
+
+
+def _says_only(part: str, wish: OwnerWish) -> bool:
+    """Whether each sentence of a part says nothing but what a correction corrects."""
+    return all(says_only(one, wish.said, wish.language, is_over=wish.is_over) for one in _sentences(part))
 
 
 def _sentences(text: str) -> list[str]:

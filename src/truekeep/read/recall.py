@@ -10,6 +10,7 @@ from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 from truekeep.claims.may_act_now import ANYBODY
+from truekeep.claims.corrected import Corrected
 from truekeep.claims.newer import DatedHit, newest_first
 from truekeep.search import windows
 from truekeep.stores.records import memory_from
@@ -122,6 +123,7 @@ class Recaller:
         self._versions = versions
         self._reader = reader
         self._settings = settings
+        self._corrected = Corrected(ledger)
 
     def answer(self, query: RecallQuery) -> Recall:
         """The best k memories under the flood cap; ``influence_only`` filters before ranking is cut, not after."""
@@ -140,8 +142,32 @@ class Recaller:
                 break
         if query.acting_only and (left_out := self._catalog.hearsay_count()):
             withheld["may_not_act"] += left_out
-        hits = _within(_newest_first(query, found), query.max_chars, withheld)
+        hits = _within(self._newest_first(query, found), query.max_chars, withheld)
         return Recall(hits, withheld, self._catalog.degraded)
+
+    def _newest_first(self, query: RecallQuery, found: Sequence[_Proposal]) -> list[Recalled]:
+        """The hits, newer before older where they are about the same thing. About another time what was older counts."""
+        compared = [place for place, one in enumerate(found) if one.hit is not None and one.hit.part is not None]
+        if query.as_of is not None or query.half_life_days > 0 or len(compared) < 2 or len(compared) > _MOST_COMPARED:
+            return [_recalled(one) for one in found]
+        chosen = [found[place] for place in compared]
+        said = [DatedHit(one.hit.closeness, one.shown.memory.as_of, one.shown.may_act) for one in chosen if one.hit]
+        ordered = newest_first(said, _likeness(chosen), self._links(chosen))
+        places = iter(compared[place] for place in ordered.places)
+        ids = [one.shown.memory.id for one in chosen]
+        newer = {ids[elder]: ids[place] for elder, place in ordered.older.items()}
+        order = [next(places) if place in compared else place for place in range(len(found))]
+        return [_recalled(found[place], newer.get(found[place].shown.memory.id)) for place in order]
+
+    def _links(self, chosen: Sequence[_Proposal]) -> frozenset[tuple[int, int]]:
+        """Which hit the owner said in correction of which other one."""
+        memories = list(enumerate(one.shown.memory for one in chosen))
+        return frozenset(
+            (newer, elder)
+            for newer, one in memories
+            for elder, other in memories
+            if newer != elder and self._corrected.corrects(one, other)
+        )
 
     def _proposals(self, query: RecallQuery, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
         """Verified hits in order of their score; about another moment with the versions of that time among them."""
@@ -277,23 +303,9 @@ def _is_over(query: RecallQuery, shown: Shown) -> bool:
     return not shown.held_at(query.as_of) if query.as_of is not None else shown.is_over(query.now)
 
 
-def _newest_first(query: RecallQuery, found: Sequence[_Proposal]) -> list[Recalled]:
-    """The hits, newer before older where they are about the same thing. About another time what was older counts."""
-    compared = [place for place, one in enumerate(found) if one.hit is not None and one.hit.part is not None]
-    if query.as_of is not None or query.half_life_days > 0 or len(compared) < 2 or len(compared) > _MOST_COMPARED:
-        return [_recalled(one) for one in found]
-    hits = [hit for place in compared if (hit := found[place].hit) is not None]
-    said = [
-        DatedHit(hit.closeness, one.memory.as_of, one.may_act)
-        for hit, one in zip(hits, (found[place].shown for place in compared), strict=True)
-    ]
-    parts = [hit.part for hit in hits]
-    ordered = newest_first(said, [[float(one @ other) for other in parts] for one in parts])  # type: ignore[operator]
-    places = iter(compared[place] for place in ordered.places)
-    ids = [found[place].shown.memory.id for place in compared]
-    newer = {ids[elder]: ids[place] for elder, place in ordered.older.items()}
-    order = [next(places) if place in compared else place for place in range(len(found))]
-    return [_recalled(found[place], newer.get(found[place].shown.memory.id)) for place in order]
+def _likeness(chosen: Sequence[_Proposal]) -> list[list[float]]:
+    parts = [one.hit.part for one in chosen if one.hit is not None and one.hit.part is not None]
+    return [[float(one @ other) for other in parts] for one in parts]
 
 
 def _within(hits: Sequence[Recalled], most: int | None, withheld: Counter[str]) -> list[Recalled]:

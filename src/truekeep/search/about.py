@@ -30,6 +30,7 @@ _HAN_NUMBER = re.compile(
     "[\u4e00\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341][\u4e00\u4e8c\u4e24\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a]+"
 )
 _CLAUSE = re.compile(r"[,;:](?!\d)")
+_PARTS = re.compile(r"[,;:](?!\d)|[\uff0c\uff1b\uff1a\u3001]| [-\u2013\u2014] ")
 _HAN_DENIED = re.compile("(?:\u4e0d\u662f|\u5e76\u975e|\u4e0d\u53eb|\u4e0d\u5728)[^,\uff0c\u3002\uff1b;]*")
 _HAN_DAY = re.compile("(?:\u5468|\u661f\u671f|\u793c\u62dc)([\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u65e5\u5929])")
 
@@ -277,3 +278,24 @@ def bears(about: str, denied: str, name: str, sentence: str) -> bool:
     """Whether a sentence bears a word that tells what some words are about."""
     borne = _bearing(sentence, name)
     return any(borne.of(token) for token in (*telling(about, name), *telling(denied, name)))
+
+
+_ONE_FACT = 14
+"""Words of a sentence that says one thing."""
+_ONE_FACT_HAN = 20
+"""The same in signs, where words are not spaced."""
+
+
+def says_only(sentence: str, newer: str, name: str, *, is_over: bool) -> bool:
+    """Whether a sentence says nothing but what a newer one puts something in the place of.
+
+    It is short, of about one clause, and has one value or name that the newer one lacks; what ended may have two.
+    """
+    told = sentence.strip().rstrip(".!?\u3002\uff01\uff1f")
+    length, most = (len(told), _ONE_FACT_HAN) if HAN.search(told) else (len(words(told)), _ONE_FACT)
+    if length > most or len(_PARTS.split(told)) > 2:
+        return False
+    old, new = _bearing(told, name), _bearing(newer, name)
+    kept = old.names - new.words
+    kept |= {f"{kind} {value}" for kind, some in old.values.items() for value in some - new.values.get(kind, set())}
+    return len(kept) <= 1 + is_over
