@@ -23,7 +23,7 @@ from truekeep.incident import records
 from truekeep.incident.meant import Meant, Utterance
 from truekeep.incident.records import CORRECT, FORGET, Forgotten, ForgottenMatch, Incident
 from truekeep.records.rows import CHANGED, FORGOTTEN
-from truekeep.search.about import says_only
+from truekeep.search.about import adds, says_only, tells_more
 from truekeep.stores.records import item_from, memory_from, new_id
 from truekeep.text.topics import telling
 from truekeep.text.words import said_sentences
@@ -115,11 +115,12 @@ class Forgetting:
         if not self._channels.get(seen.channel).may("delete"):
             return
         for wish in read_wishes(seen.own):
-            if self._carry_out(entry, wish, seen) and wish.kind is not WishKind.CORRECT:
+            meant = self._carry_out(entry, wish, seen)
+            if meant is not None and wish.kind is not WishKind.CORRECT and not _says_more(wish, meant):
                 self._leave_out(entry, seen.id, wish.said)
 
-    def _carry_out(self, entry: Entry, wish: OwnerWish, seen: Observation) -> bool:
-        """Whether the wish was one: something was done, or may be meant."""
+    def _carry_out(self, entry: Entry, wish: OwnerWish, seen: Observation) -> list[Utterance] | None:
+        """What was clearly meant; none if the wish was none: nothing was done, and nothing may be meant."""
         said_before = (one for one in self._sessions.owned(seen.session, seen.principal) if one.id != seen.id)
         before = [one for one in said_before if one.own.strip()]
         targets = self._meant.targets(seen.principal, before)
@@ -138,7 +139,7 @@ class Forgetting:
             self._take_out(entry, wish, clear, by=seen.channel, session=seen.session)
         elif wish.kind is not WishKind.CORRECT:
             self._ask(entry, unsure)
-        return bool(clear or unsure) or wish.is_plain
+        return clear if clear or unsure or wish.is_plain else None
 
     # Doing
 
@@ -375,6 +376,16 @@ def _ahead(seen: Observation, wish: OwnerWish) -> list[Utterance]:
     ahead = seen.own.partition(wish.said)[0].strip()
     tells = bool(telling(ahead, wish.language))
     return [Utterance(ahead, seen.at, 0, message=seen.id, principal=seen.principal)] if tells else []
+
+
+def _says_more(wish: OwnerWish, meant: Sequence[Utterance]) -> bool:
+    """Whether the wish's sentence also states something that was not forgotten: "…, the new one is Quay Road 3".
+
+    Where it is not clear what is meant, or a secret is, a value beside it may be what is to be forgotten.
+    """
+    known = "\n".join((wish.about, *(one.part(wish) for one in meant)))
+    has_value = bool(meant) and PLACEHOLDER not in known and adds(wish.beside, known, wish.language)
+    return has_value or tells_more(wish.news, known, wish.language)
 
 
 def _says_only(part: str, wish: OwnerWish) -> bool:

@@ -147,7 +147,7 @@ class Recaller:
 
     def _newest_first(self, query: RecallQuery, found: Sequence[_Proposal]) -> list[Recalled]:
         """The hits, newer before older where they are about the same thing. About another time what was older counts."""
-        compared = [place for place, one in enumerate(found) if one.hit is not None and one.hit.part is not None]
+        compared = [place for place, one in enumerate(found) if one.hit is not None]
         if query.as_of is not None or query.half_life_days > 0 or len(compared) < 2 or len(compared) > _MOST_COMPARED:
             return [_recalled(one) for one in found]
         chosen = [found[place] for place in compared]
@@ -304,8 +304,9 @@ def _is_over(query: RecallQuery, shown: Shown) -> bool:
 
 
 def _likeness(chosen: Sequence[_Proposal]) -> list[list[float]]:
-    parts = [one.hit.part for one in chosen if one.hit is not None and one.hit.part is not None]
-    return [[float(one @ other) for other in parts] for one in parts]
+    """How like the answering parts are; what has no vector is like nothing."""
+    parts = [one.hit.part if one.hit is not None else None for one in chosen]
+    return [[float(one @ other) if one is not None and other is not None else 0.0 for other in parts] for one in parts]
 
 
 def _within(hits: Sequence[Recalled], most: int | None, withheld: Counter[str]) -> list[Recalled]:

@@ -289,13 +289,34 @@ _ONE_FACT_HAN = 20
 def says_only(sentence: str, newer: str, name: str, *, is_over: bool) -> bool:
     """Whether a sentence says nothing but what a newer one puts something in the place of.
 
-    It is short, of about one clause, and has one value or name that the newer one lacks; what ended may have two.
+    It is short, of about one clause, and has one value or name that the newer one lacks. Of what ended (an address that
+    somebody moved from) such a clause says the whole.
     """
     told = sentence.strip().rstrip(".!?\u3002\uff01\uff1f")
     length, most = (len(told), _ONE_FACT_HAN) if HAN.search(told) else (len(words(told)), _ONE_FACT)
     if length > most or len(_PARTS.split(told)) > 2:
         return False
     old, new = _bearing(told, name), _bearing(newer, name)
-    kept = old.names - new.words
-    kept |= {f"{kind} {value}" for kind, some in old.values.items() for value in some - new.values.get(kind, set())}
-    return len(kept) <= 1 + is_over
+    numbers = {kind: old.values.get(kind, frozenset()) - new.values.get(kind, frozenset()) for kind in _COUNTED}
+    days = any(kind not in _COUNTED and some - new.values.get(kind, frozenset()) for kind, some in old.values.items())
+    counted = sum(map(len, numbers.values()))
+    return is_over or len(old.names - new.words) + (counted or days) <= 1
+
+
+_COUNTED = ("number", "counted")
+"""Kinds of values of which each is one; the 12th, its month and its weekday are one date."""
+
+
+def adds(said: Sequence[str], known: str, name: str) -> bool:
+    """Whether a clause states a value or a name that a text lacks; "…, 4471" states nothing, it only says which."""
+    old = _bearing(known, name)
+    stated = (text for text in said if HAN.search(text) or len(words(text)) > len(telling(text, name)))
+    borne = [_bearing(text, name) for text in stated]
+    values = (some - old.values.get(kind, frozenset()) for one in borne for kind, some in one.values.items())
+    return any(values) or any(one.names - old.words for one in borne)
+
+
+def tells_more(said: Sequence[str], known: str, name: str) -> bool:
+    """Whether clauses have a telling word that a text does not."""
+    old = _bearing(known, name)
+    return any(not old.of(token) for text in said for token in telling(text, name))

@@ -94,13 +94,25 @@ STATEMENT_END = re.compile(r"[.!?;\n]+(?=\s|\Z|[\u3000-\uffff])|\n")
 Span = tuple[int, int]
 
 _SAID_END = re.compile("[.!?\u2026][\"'\u201d\u00bb)\\]]*(?:\\s+|$)|(?<=[\u3002\uff01\uff1f])\\s*|\\n+")
+_TITLE = re.compile(r"(?<!\w)(?:dr|mr|mrs|ms|prof|mudr|mgr|ing|sr|sra|mme|nr|z\. ?b|e\.g|i\.e)\.\Z", re.I)
+_DAY = re.compile(r"(?<![\w.])\d{1,2}\.\Z")
+_DATED = re.compile(
+    "(?:jan|feb|m\u00e4r|mar|apr|ma|m\u00e1|jun|j\u00fan|jul|j\u00fal|aug|sep|okt|oct|nov|dez|dec)[^\\W\\d_]*|\\d", re.I
+)
+
+
+def _is_within(text: str, match: re.Match[str]) -> bool:
+    """Whether a full stop belongs to a title or a day: "Dr. Huber", "12. Mai". Short words alone end what is typed."""
+    before = text[max(match.start() - 8, 0) : match.start() + 1]
+    is_day = bool(_DAY.search(before) and _DATED.match(text, match.end()))
+    return "\n" not in match[0] and match.end() < len(text) and (is_day or bool(_TITLE.search(before)))
 
 
 def said_sentences(text: str) -> list[Span]:
     """Where the sentences of a message stand in it, whole and with what ends them: nothing of it is left out."""
     spans, start = [], 0
     for match in _SAID_END.finditer(text):
-        if match.end() > start:
+        if match.end() > start and not _is_within(text, match):
             spans.append((start, match.end()))
             start = match.end()
     if start < len(text):

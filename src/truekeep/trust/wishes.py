@@ -78,6 +78,10 @@ class OwnerWish:
     """What is to be forgotten, folded, or what a correction says."""
     around: str = ""
     """What else the message says, by lines, the nearest last: "The wedding is off. Wipe all of it." """
+    beside: tuple[str, ...] = ()
+    """The other clauses of its sentence, verbatim: "delete my old address, the new one is …"."""
+    news: tuple[str, ...] = ()
+    """Those of them that say that something is new, folded and without the words that say so."""
     denied: str = ""
     """Of a correction: what it says no longer holds ("not Paula")."""
     is_plain: bool = False
@@ -148,11 +152,15 @@ def _wishes(text: str, forms: Forms) -> Iterator[tuple[int, OwnerWish]]:
     before = ""
     for start, end in said_sentences(text):
         sentence = text[start:end]
-        clauses = [cut(part, forms.name) for part in _BREAK.split(_QUOTED.sub(f" {MARK} ", sentence))]
-        wish = _asked(sentence.strip(), [one for one in clauses if one], before, forms)
+        parts = _parts(sentence, forms)
+        wish = _asked(sentence.strip(), [cut(part, forms.name) for part in parts], before, forms)
         if wish is not None:
             yield start, wish
         before = f"{before}\n{sentence.strip()}"[-_LONGEST_AROUND:]
+
+
+def _parts(sentence: str, forms: Forms) -> list[str]:
+    return [part for part in _BREAK.split(_QUOTED.sub(f" {MARK} ", sentence)) if cut(part, forms.name)]
 
 
 def _asked(sentence: str, clauses: Sequence[Words], before: str, forms: Forms) -> OwnerWish | None:
@@ -160,7 +168,8 @@ def _asked(sentence: str, clauses: Sequence[Words], before: str, forms: Forms) -
     bare: OwnerWish | None = None
     for place, clause in enumerate(clauses):
         if clause in forms.unsaid or without(clause, forms.polite) in forms.unsaid:
-            return OwnerWish(WishKind.LAST, sentence, forms.name, is_plain=True)
+            beside, news = _beside(sentence, place, forms)
+            return OwnerWish(WishKind.LAST, sentence, forms.name, beside=beside, news=news, is_plain=True)
         verb = _verb(clause, forms) if len(clause) <= _LONGEST_CLAUSE else None
         wish = _forgets(sentence, clauses, place, verb, forms) if verb is not None else None
         if wish is not None and (wish.kind is WishKind.LAST or not wish.around):
@@ -229,9 +238,12 @@ def _forgets(sentence: str, clauses: Sequence[Words], place: int, verb: _Verb, f
     surely = holds(about, forms.topics)
     others = [*clauses[:place], clause[: verb.start], *clauses[place + 1 : place + 2]]
     is_reported = any(_is_reported(one, forms) for one in others)
+    beside, news = _beside(sentence, place, forms)
     tells = bool(telling(joined(about, forms), forms.name))
     if not tells and (holds(clause, forms.this) or (verb.points and surely)):
-        return OwnerWish(WishKind.LAST, sentence, forms.name, is_plain=True, is_reported=is_reported)
+        return OwnerWish(
+            WishKind.LAST, sentence, forms.name, beside=beside, news=news, is_plain=True, is_reported=is_reported
+        )
     around = (*clauses[place + 1 :], (MARK,), *clauses[:place], clause[: verb.start])
     return OwnerWish(
         WishKind.FORGET,
@@ -239,12 +251,22 @@ def _forgets(sentence: str, clauses: Sequence[Words], place: int, verb: _Verb, f
         forms.name,
         joined(about, forms),
         "" if tells else "\n".join(joined(one, forms) for one in around if one),
+        beside,
+        news,
         is_plain=surely and not is_reported,
         is_weak=verb.is_weak and not surely,
         wants_all=holds(clause, forms.everything),
         is_reported=is_reported
         or (verb.is_weak and any(holds(one, forms.things) for one in ((about,) if tells else (*around, clause)))),
     )
+
+
+def _beside(sentence: str, place: int, forms: Forms) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The clauses beside the one that wishes, without "what I told you about …"; and those with something new."""
+    others = [part for number, part in enumerate(_parts(sentence, forms)) if number != place]
+    beside = [part for part in others if not ends(forms.topics, _bared(cut(part, forms.name), forms.polite), 0)]
+    new = [said for part in beside if holds(said := cut(part, forms.name), forms.now)]
+    return tuple(beside), tuple(joined(_cueless(said, forms), forms) for said in new)
 
 
 def _topic(clauses: Sequence[Words], place: int, verb: _Verb, forms: Forms) -> Words:
