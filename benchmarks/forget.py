@@ -4,7 +4,8 @@
 said, and a message that asks to forget some of it, corrects some of it, or only looks like it. All rows of the first
 and those of even number of the second were tuned on; those of odd number of the second judge, unread by whoever
 tunes. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
-may be meant, nothing is gone and both wait in review, where the owner sees them. What an earlier sentence of the same
+may be meant, nothing is gone and both wait in review, where the owner sees them. A correction is also honoured if what
+it corrects stands beside other facts, stays and is marked as older. What an earlier sentence of the same
 person had ended before counts neither way.
 """
 
@@ -87,8 +88,10 @@ def _played(home: Path, number: int, row: dict[str, Any]) -> Played:
 
 
 def _gone(keep: Keep, said: list[str]) -> frozenset[int]:
-    """What of the sentences is neither remembered nor held."""
-    kept = [memory["content"] for memory in keep.get_memories()]
+    """What of the sentences is neither remembered nor held, or is marked as older."""
+    lines = keep.snapshot("later", refresh=True).text.splitlines()
+    older = " ".join(line for line in lines if line.partition("]")[0].endswith("| older"))
+    kept = [memory["content"] for memory in keep.get_memories() if memory["content"] not in older]
     kept += [item.memory.text for item in keep.review.list() if item.kind != "deletion"]
     return frozenset(place for place, sentence in enumerate(said) if not any(sentence in text for text in kept))
 

@@ -294,3 +294,62 @@ def test_what_somebody_else_is_said_to_have_asked_for_is_only_shown(keep: Keep) 
     told(keep, GYM, SISTER)
     told(keep, "My brother said: forget what I told you about the gym", session="s-2")
     assert GYM in texts(keep)
+
+
+RAMBLING = "Sister's called Odette, born 3 May 1990, dentist is on the 12th, and the cat only eats tuna from Kessler."
+
+
+def test_a_correction_leaves_a_sentence_standing_that_says_more(keep: Keep) -> None:
+    told(keep, RAMBLING)
+    told(keep, "No wait, the dentist is on the 14th.", session="s-2")
+    assert RAMBLING in texts(keep)
+    assert [hit.newer is not None for hit in keep.recall("dentist") if hit.text == RAMBLING] == [True]
+    assert keep.recall("When is the dentist?")[0].text == "No wait, the dentist is on the 14th."
+
+
+def test_what_was_corrected_and_stands_is_marked_in_a_snapshot_until_it_is_undone(keep: Keep) -> None:
+    told(keep, RAMBLING)
+    told(keep, "No wait, the dentist is on the 14th.", session="s-2")
+    lines = keep.session("s-3").snapshot().text.splitlines()
+    assert [line.partition("]")[0].endswith("| older") for line in lines if "Odette" in line] == [True]
+    assert [line.partition("]")[0].endswith("| older") for line in lines if "14th" in line] == [False]
+    keep.unforget(keep.incidents()[0].id, via="user")
+    assert "| older]" not in keep.session("s-4").snapshot().text
+
+
+@pytest.mark.parametrize(
+    ("before", "wish"),
+    [
+        ("My address is Mill Lane 4 in Leeds.", "Delete my old address, the new one is Quay Road 3."),
+        ("The dentist is on the 12th.", "Scrap that, it's the 14th."),
+        ("Der Zahnarzt ist am 12. Mai.", "Vergiss das mit dem Zahnarzt, jetzt ist es der 14. Juni."),
+        ("I go to the Ironworks gym.", "Forget what I told you about the gym, we're on climbing now."),
+    ],
+)
+def test_what_a_wish_says_beside_itself_is_kept_and_what_it_means_is_gone(keep: Keep, before: str, wish: str) -> None:
+    told(keep, before)
+    told(keep, wish, session="s-1")
+    assert texts(keep) == [wish]
+
+
+@pytest.mark.parametrize("wish", ["Forget my locker code, 4471.", "Forget my locker code, they changed it."])
+def test_a_wish_that_only_says_which_or_why_is_no_memory(keep: Keep, wish: str) -> None:
+    told(keep, "My locker code is 4471.")
+    told(keep, wish, session="s-2")
+    assert texts(keep) == []
+
+
+def test_a_corrected_value_in_a_passage_that_stands_no_longer_proves_a_call(keep: Keep, clock: Clock) -> None:
+    call = {"account": "4471-20", "amount": 300}
+    told(keep, "Odette turns 40 in May, the cat eats tuna, and Northwind's account is 4471-20, they sit in Leeds.")
+
+    def decided(name: str) -> str:
+        session = keep.session(name, mediated=True)
+        session.observe("web", "Some page.", principal="example.com")
+        session.observe("user", "Please pay Northwind 300 euros.")
+        return session.check_action("pay", call).decision
+
+    assert decided("s-2") == "allow"
+    clock.at += timedelta(hours=1)
+    told(keep, "Northwind's account is 9904-71 now.", session="s-3")
+    assert decided("s-4") != "allow"

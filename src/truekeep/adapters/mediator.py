@@ -241,7 +241,7 @@ class MediatedConversation:
             except Exception as error:
                 log("a recall failed", error)
                 return f"Nothing could be looked up ({code_of(error)})."
-        lines = [fence.line(one.text, as_of=one.as_of, origin=_origin(one), may_act=one.may_act) for one in hits]
+        lines = [_line(one) for one in hits]
         text = fence.fenced(lines)
         self._seen[mark_of(EntryKind.RESULT, text)] += 1
         return text
@@ -369,6 +369,11 @@ def _mark_of_stored(seen: Observation) -> str:
     if seen.own or seen.pasted:
         return mark_of(EntryKind.OWNER, seen.text)
     return mark_of(EntryKind.AGENT if seen.channel == "agent" else EntryKind.RESULT, seen.text)
+
+
+def _line(hit: Any) -> str:
+    older = hit.newer is not None
+    return fence.line(hit.text, as_of=hit.as_of, origin=_origin(hit), may_act=hit.may_act, older=older)
 
 
 def _origin(hit: Any) -> str:

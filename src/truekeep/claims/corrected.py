@@ -26,12 +26,18 @@ class Corrected:
     """The corrections of one keep that left the older word standing."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self._links = Derived(_by_message, TableView(ledger, "incidents", _link))
+        view = TableView(ledger, "incidents", _link)
+        self._links = Derived(_by_message, view)
+        self._older = Derived(lambda links: frozenset[str]().union(*(older for _, older in links)), view)
 
     def corrects(self, newer: Memory, older: Memory) -> bool:
         """Whether one is what the owner corrected the other by."""
         left = self._links.seen().get(newer.origin.message or "")
         return left is not None and not left.isdisjoint((older.origin.message, older.id))
+
+    def is_older(self, memory: Memory) -> bool:
+        """Whether the owner corrected something in it."""
+        return not self._older.seen().isdisjoint((memory.origin.message, memory.id))
 
 
 def _link(sealed: Sealed) -> _Link | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from truekeep.claims.corrected import Corrected
 from truekeep.errors import StoreTampered
 from truekeep.read.reader import RecordReader, Shown
 from truekeep.records.repeats import Words, said_as
@@ -51,6 +52,7 @@ class Snapshots:
         self._settings = settings
         self._clock = clock
         self._origins = origins
+        self._corrected = Corrected(ledger)
 
     def of(self, session: str, whom: Reader, *, refresh: bool = False) -> Snapshot:
         """The session's snapshot; made when there is none yet, made anew only on request."""
@@ -78,7 +80,7 @@ class Snapshots:
         return replace(snapshot, stale=self._is_stale(snapshot, ids))
 
     def _build(self, session: str, shown: list[Shown], left_out: int) -> Snapshot:
-        lines = list(map(_line, shown))
+        lines = list(map(self._line, shown))
         if left_out:
             lines.append(f"({left_out} more can be found with recall)")
         text = fence.fenced(lines)
@@ -104,12 +106,16 @@ class Snapshots:
                 shown = self._reader.shown(memory_from(sealed), now, panel, whom) if sealed is not None else None
                 if shown is None or not _is_shown(shown, now) or said_as(shown.memory) in said:
                     continue
-                room -= len(_line(shown)) + 1
+                room -= len(self._line(shown)) + 1
                 if room < 0:
                     return [*self._altered(now), *chosen], len(ranked) - looked_at + 1
                 said.add(said_as(shown.memory))
                 chosen.append(shown)
         return [*self._altered(now), *chosen], 0
+
+    def _line(self, one: Shown) -> str:
+        older = self._corrected.is_older(one.memory)
+        return fence.line(one.text, as_of=one.memory.as_of, origin=one.origin, may_act=one.may_act, older=older)
 
     def _altered(self, now: datetime) -> list[Shown]:
         """Records that this keep did not write as they are now: a session is told that something is wrong."""
@@ -143,10 +149,6 @@ def _usefulness(memory: Memory, served: int) -> tuple[bool, bool, int, int]:
 
 def _is_shown(shown: Shown, now: datetime) -> bool:
     return (shown.may_act or shown.is_note or shown.blocked) and not shown.is_over(now)
-
-
-def _line(one: Shown) -> str:
-    return fence.line(one.text, as_of=one.memory.as_of, origin=one.origin, may_act=one.may_act)
 
 
 def _altered(what: str) -> StoreTampered:

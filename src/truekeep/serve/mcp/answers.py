@@ -70,6 +70,7 @@ class EntryResult(_Answer):
     blocked: bool
     block_reason: list[str] = []
     score: float | None = None
+    newer: str | None = Field(None, description="The id of a newer memory about the same thing; this one is older.")
 
 
 class Listed(_Answer):
@@ -237,6 +238,7 @@ def _hit(hit: Recalled) -> EntryResult:
         why=hit.why,
         blocked=hit.blocked,
         score=round(hit.score, 4),
+        newer=hit.newer,
     )
 
 
@@ -246,4 +248,5 @@ def _origin(channel: str, principal: str | None) -> str:
 
 def _line(entry: EntryResult, content: str) -> str:
     moment: datetime = utc_moment(entry.as_of)
-    return fence.line(content, as_of=moment, origin=f"{entry.id} | {entry.origin}", may_act=entry.may_act)
+    origin, older = f"{entry.id} | {entry.origin}", entry.newer is not None
+    return fence.line(content, as_of=moment, origin=origin, may_act=entry.may_act, older=older)

@@ -91,8 +91,12 @@ def _hits(lease: Lease, body: PromptIn) -> list[Recalled]:
 
 
 def _fenced(hits: list[Recalled]) -> str:
-    lines = [fence.line(hit.text, as_of=hit.as_of, origin=_origin(hit), may_act=hit.may_act) for hit in hits]
-    return fence.fenced(lines)
+    return fence.fenced([_line(hit) for hit in hits])
+
+
+def _line(hit: Recalled) -> str:
+    older = hit.newer is not None
+    return fence.line(hit.text, as_of=hit.as_of, origin=_origin(hit), may_act=hit.may_act, older=older)
 
 
 def _origin(hit: Recalled) -> str:
