@@ -9,8 +9,8 @@ from datetime import datetime
 from heapq import merge
 from typing import TYPE_CHECKING, Any
 
-from truekeep.claims.may_act_now import ANYBODY
 from truekeep.claims.corrected import Corrected
+from truekeep.claims.may_act_now import ANYBODY
 from truekeep.claims.newer import DatedHit, newest_first
 from truekeep.search import windows
 from truekeep.stores.records import memory_from
@@ -146,7 +146,7 @@ class Recaller:
         return Recall(hits, withheld, self._catalog.degraded)
 
     def _newest_first(self, query: RecallQuery, found: Sequence[_Proposal]) -> list[Recalled]:
-        """The hits, newer before older where they are about the same thing. About another time what was older counts."""
+        """The hits, newer before older where they are about the same thing; not where another time is asked about."""
         compared = [place for place, one in enumerate(found) if one.hit is not None]
         if query.as_of is not None or query.half_life_days > 0 or len(compared) < 2 or len(compared) > _MOST_COMPARED:
             return [_recalled(one) for one in found]
