@@ -70,7 +70,8 @@ class EntryResult(_Answer):
     blocked: bool
     block_reason: list[str] = []
     score: float | None = None
-    newer: str | None = Field(None, description="The id of a newer memory about the same thing; this one is older.")
+    newer: str | None = None
+    """The id of a newer memory about the same thing: this one is older."""
 
 
 class Listed(_Answer):
