@@ -74,6 +74,21 @@ def test_review_from_held_to_approved(run: Run) -> None:
     assert json.loads(again.err)["code"] == "item_settled"
 
 
+def test_what_an_agent_noted_is_listed_by_day_and_confirmed_in_one_step(run: Run) -> None:
+    for text in ("The user likes soup.", "The user works late.", "Eva's account is 9904-71."):
+        assert run("remember", text, "--via", "agent").code == 1
+    (group,) = run("review", "groups", "--format", "json").json
+    assert group["title"].startswith("3 things noted on ")
+    assert [item["content"] for item in group["apart"]] == ["Eva's account is 9904-71."]
+    listed = run("review", "groups").out
+    assert "by itself" in listed
+    assert "likes soup" in listed
+    told = run("review", "approve", "--group", group["id"], "--by", "eva", "--reason", "all true")
+    assert told.out.strip() == "Approved 2."
+    assert [item["content"] for item in run("review", "list", "--format", "json").json] == ["Eva's account is 9904-71."]
+    assert run("review", "approve", "--by", "eva", "--reason", "which?").code == 2
+
+
 def test_review_reject_and_lift(run: Run) -> None:
     item = run("remember", "The office closes at five.", "--via", "web", "--format", "json").json["review_id"]
     assert run("review", "reject", item, "--by", "eva", "--reason", "wrong").code == 0

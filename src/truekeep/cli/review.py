@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import getpass
 from datetime import UTC, datetime
+from typing import Any
 
 import click
 
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_verdict, table
+from truekeep.quarantine.noted import SAMPLES, NotedGroup
 from truekeep.review.decisions import STATES, item_as_dict, text_of
 from truekeep.trust.fence import one_line, sanitised
 from truekeep.types import Item
@@ -57,14 +59,38 @@ def show(item_id: str, reveal: bool, keep_name: str, home: str | None, output: s
 
 
 @review.command()
-@click.argument("item_id")
+@with_keep
+def groups(keep_name: str, home: str | None, output: str) -> None:
+    """List what waits for your own word, by the day and the place it was noted at."""
+    with open_keep(keep_name, home) as keep:
+        found = keep.review.noted()
+    if output == "json":
+        print_json([_group_as_dict(group) for group in found])
+        return
+    out = console()
+    if not found:
+        out.print("Nothing is waiting.", style="green")
+    for group in found:
+        out.print(f"{group.key}  {one_line(group.title)}", style="bold")
+        for item in group.items[:SAMPLES]:
+            out.print(f"  {one_line(text_of(item))}")
+        if len(group.items) > SAMPLES:
+            out.print(f"  and {len(group.items) - SAMPLES:,} more")
+        for item in group.apart:
+            out.print(f"  by itself: {item.id}  {one_line(text_of(item))}", style="yellow")
+
+
+@review.command()
+@click.argument("item_id", required=False)
+@click.option("--group", help="Confirm a whole group of 'review groups', but for what it lists by itself.")
 @_by
 @_reason
 @click.option("--until", type=click.DateTime(), metavar="DATE", help="Let it act only until that day (UTC).")
 @click.option("--inform-only", is_flag=True, help="Let it inform, never act.")
 @with_keep
 def approve(
-    item_id: str,
+    item_id: str | None,
+    group: str | None,
     by: str,
     reason: str,
     until: datetime | None,
@@ -73,9 +99,14 @@ def approve(
     home: str | None,
     output: str,
 ) -> None:
-    """Let an item in."""
+    """Let an item in, or all of a group."""
+    if (item_id is None) == (group is None) or (group is not None and (until is not None or inform_only)):
+        raise click.UsageError("Name one item, or one --group without limits.")
     limit = until.replace(tzinfo=UTC) if until else None
     with open_keep(keep_name, home) as keep:
+        if item_id is None:
+            _print_decided(keep.review.approve_group(group or "", by=by, reason=reason), output)
+            return
         verdict = keep.review.approve(item_id, by=by, reason=reason, until=limit, inform_only=inform_only)
     if output == "json":
         print_json(verdict.as_dict())
@@ -111,6 +142,24 @@ def lift(text: str, by: str, reason: str, keep_name: str, home: str | None, outp
         print_json({"lifted": lifted})
     else:
         console().print("Lifted." if lifted else "There is no tombstone for that text.")
+
+
+def _group_as_dict(group: NotedGroup) -> dict[str, Any]:
+    return {
+        "id": group.key,
+        "title": sanitised(group.title),
+        "items": [item_as_dict(item) for item in group.items],
+        "apart": [item_as_dict(item) for item in group.apart],
+    }
+
+
+def _print_decided(told: dict[str, str], output: str) -> None:
+    if output == "json":
+        print_json(told)
+        return
+    done = sum(code == "done" for code in told.values())
+    left = f" {len(told) - done:,} had been decided meanwhile." if done < len(told) else ""
+    console().print(f"Approved {done:,}.{left}")
 
 
 def _print_item(item: Item, text: str) -> None:

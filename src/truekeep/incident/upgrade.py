@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from truekeep.incident import records
 from truekeep.incident.records import UPGRADE, Incident
-from truekeep.quarantine.queue import NOTED_BEFORE
+from truekeep.quarantine.noted import NOTED_BEFORE
 from truekeep.sessions.passages import passage_of, quoted
 from truekeep.stores.ledger import Sealed
 from truekeep.stores.records import memory_from, new_id

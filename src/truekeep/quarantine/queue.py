@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from truekeep.quarantine.noted import NOTED_BEFORE, NotedGroup, goes_with_others, noted_groups, noted_key
 from truekeep.stores.records import item_body, item_from, new_id
 from truekeep.stores.table_view import TableView
 from truekeep.text.fold import folded
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 _BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
 _FELL = Ruling(Decision.QUARANTINE, "parent_rejected", "It was derived from something that a person rejected.")
 _CONTEST = Ruling(Decision.QUARANTINE, "contests", "It contradicts a memory that acts; a person has to decide.")
-NOTED_BEFORE = Ruling(Decision.QUARANTINE, "noted_before", "Noted earlier, not in your words; confirm what is right.")
-"""For what an earlier version learned without a quote of the owner's."""
 WAITING = "waiting"
 """The tag of items that count for no source: an upgrade put them there."""
 _LASTING = frozenset({"doubt", "derived", "revoked"})
@@ -169,6 +168,8 @@ class QueueFilter:
     severity: str = ""
     group: str = ""
     """The key of one group."""
+    noted: str = ""
+    """The key of one day and place, for what is confirmed together."""
     text: str = ""
     """Words that occur in the text, its source or its session."""
 
@@ -200,6 +201,11 @@ class QueueCard:
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
     @cached_property
+    def noted(self) -> str:
+        """One key for what the owner can confirm together; nothing for what has to be looked at by itself."""
+        return noted_key(self.item) if goes_with_others(self.item) else ""
+
+    @cached_property
     def _words(self) -> str:
         return folded(self.item.memory.text)
 
@@ -213,6 +219,7 @@ class QueueCard:
             and wanted.principal in ("", origin.principal or "")
             and wanted.severity in ("", self.severity)
             and wanted.group in ("", self.group)
+            and wanted.noted in ("", self.noted)
             and (not wanted.text or self._mentions(folded(wanted.text)))
         )
 
@@ -271,6 +278,10 @@ class QueueView:
         for card in self.cards(wanted):
             found.setdefault(card.group, []).append(card)
         return [QueueGroup(key, tuple(cards)) for key, cards in found.items()]
+
+    def noted(self) -> list[NotedGroup]:
+        """What waits for the owner's own word, by the day and the place it was noted at."""
+        return noted_groups(card.item for card in self.cards())
 
     def facets(self) -> Facets:
         """What there is to filter by."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from truekeep.claims.lineage import Ancestry, Chain
 from truekeep.config import REASON_CAP
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
+from truekeep.quarantine.noted import NotedGroup
 from truekeep.quarantine.queue import Facets, QueueFilter, QueueGroup, QueueView
 from truekeep.read.reader import RecordReader, Shown
 from truekeep.screens.credentials import redact
@@ -88,6 +89,17 @@ class Review:
     def groups(self, wanted: QueueFilter | None = None) -> builtins.list[QueueGroup]:
         """Open items grouped by claim and source, those first that have waited longest."""
         return self._waiting.groups(wanted)
+
+    def noted(self) -> builtins.list[NotedGroup]:
+        """What waits for the owner's own word, in groups by the day and the place it was noted at."""
+        return self._waiting.noted()
+
+    def approve_group(self, key: str, *, by: str, reason: str) -> dict[str, str]:
+        """Confirm what ``noted`` has under that key, but for what has to be looked at one by one; a code for each."""
+        group = next((group for group in self.noted() if group.key == key), None)
+        if group is None:
+            raise UnknownId("No such group waits.", hint="List them with 'truekeep review groups'.")
+        return self.decide(((one.id, item_etag(one)) for one in group.items), approve=True, by=by, reason=reason)
 
     def facets(self) -> Facets:
         """How many open items there are of each reason, channel, principal and severity."""

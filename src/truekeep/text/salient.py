@@ -31,6 +31,9 @@ _YEAR_MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])")
 _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 
 
+_TARGETS = frozenset({Kind.EMAIL, Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.URL, Kind.DOMAIN, Kind.PATH, Kind.PHONE})
+
+
 class ValueScan:
     """A text's tokens and values; spans are in ``view``, which knows the way back to the raw text."""
 
@@ -50,6 +53,11 @@ class ValueScan:
 def read_values(text: str) -> ValueScan:
     """Tokens, language and values of a text."""
     return ValueScan(text)
+
+
+def names_a_target(text: str) -> bool:
+    """Whether it names what an act can go to, which nobody gets by the way. Sums and dates are how people talk."""
+    return any(value.kind in _TARGETS for value in read_values(text).values)
 
 
 def _read(at: Cursor) -> list[Salient]:

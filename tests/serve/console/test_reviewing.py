@@ -159,6 +159,20 @@ def test_many_at_once_decides_exactly_what_was_previewed(place: Place) -> None:
         assert keep.review.count() == 8
 
 
+def test_what_was_noted_on_a_day_is_confirmed_in_one_step(place: Place) -> None:
+    with place.keep("noted") as keep, place.person() as eva:
+        for text in ("The user likes soup.", "The user works late.", "Eva's account is 9904-71."):
+            assert keep.remember(text, via="agent", session="s-1").item_id
+        page = eva.inbox("noted")
+        expect(page.locator("main")).to_contain_text("2 things noted")
+        page.get_by_role("link", name="Look and confirm all").click()
+        assert page.locator(".bulk-list li").count() == 2
+        page.fill("#why-bulk", "all true")
+        page.get_by_role("button", name="Approve 2").click()
+        expect(page.locator("h1")).to_have_text("2 were approved")
+        assert [item.memory.text for item in keep.review.list()] == ["Eva's account is 9904-71."]
+
+
 def test_ticked_rows_alone_are_previewed(place: Place) -> None:
     with place.keep("ticks") as keep, place.person() as eva:
         story(keep)

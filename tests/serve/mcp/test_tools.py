@@ -9,7 +9,7 @@ from mcp_types import TextResourceContents
 
 from tests.serve.mcp.client import ERAS, Person, bound, call, talk, text_of
 from truekeep import Keep
-from truekeep.serve.mcp.server import SNAPSHOT_URI
+from truekeep.serve.mcp.server import SNAPSHOT_URI, WAITING_URI
 from truekeep.serve.mcp.tools import TOOLS
 
 FACT = "The office is in Nitra."
@@ -193,8 +193,7 @@ def test_the_snapshot_is_frozen_until_it_is_refreshed_and_is_a_resource_too(info
         first = (await client.call_tool("memory_snapshot", {})).structured_content
         owned(informed, "I like jasmine tea.")
         assert (await client.call_tool("memory_snapshot", {})).structured_content == first
-        (resource,) = (await client.list_resources()).resources
-        assert resource.uri == SNAPSHOT_URI
+        assert [one.uri for one in (await client.list_resources()).resources] == [SNAPSHOT_URI, WAITING_URI]
         (contents,) = (await client.read_resource(SNAPSHOT_URI)).contents
         assert isinstance(contents, TextResourceContents)
         assert contents.text == first["text"]
@@ -204,6 +203,23 @@ def test_the_snapshot_is_frozen_until_it_is_refreshed_and_is_a_resource_too(info
             await client.read_resource("truekeep://keeps/bob")
 
     talk(bound(informed), script)
+
+
+def test_what_waits_for_the_person_is_a_resource_in_groups_without_its_words(keep: Keep) -> None:
+    for text in ("The user likes soup.", "Eva's account is 9904-71."):
+        assert keep.remember(text, via="agent", session="s-secret").item_id
+
+    async def script(client: Client) -> None:
+        (contents,) = (await client.read_resource(WAITING_URI)).contents
+        assert isinstance(contents, TextResourceContents)
+        assert contents.text.startswith("2 things noted on ")
+        assert (
+            f"(1 to be looked at one by one): truekeep review approve --group {keep.review.noted()[0].key}"
+            in contents.text
+        )
+        assert not any(word in contents.text for word in ("soup", "9904-71", "s-secret"))
+
+    talk(bound(keep), script)
 
 
 def test_a_rejection_is_an_error_that_the_model_can_do_something_about(informed: Keep) -> None:

@@ -47,11 +47,12 @@ def look(
     principal: Annotated[str, Query(max_length=_CAP)] = "",
     severity: Annotated[str, Query(max_length=_CAP)] = "",
     group: Annotated[str, Query(max_length=_CAP)] = "",
+    noted: Annotated[str, Query(max_length=_CAP)] = "",
     q: Annotated[str, Query(max_length=_CAP)] = "",
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
 ) -> InboxLook:
     """The look that an address asks for."""
-    return InboxLook(QueueFilter(code, kind, channel, principal, severity, group, q.strip()), page)
+    return InboxLook(QueueFilter(code, kind, channel, principal, severity, group, noted, q.strip()), page)
 
 
 Looking = Annotated[InboxLook, Depends(look)]
@@ -75,11 +76,13 @@ def inbox(
         facets = keep.review.facets()
         decided = _decided(desk, keep, done)
         seen = queue_tag(groups)
+        noted = [group for group in keep.review.noted() if len(group.items) > 1] if at.wanted.is_everything else []
     return desk.page(
         "inbox.html",
         here="inbox",
         at=at,
         groups=shown,
+        noted=noted,
         total=sum(len(group.cards) for group in groups),
         group_total=len(groups),
         pages=pages,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,7 @@ from truekeep.types import Decision, Recalled, Snapshot, Verdict, utc_moment, ut
 
 if TYPE_CHECKING:
     from truekeep.act.boundary import ActionAnswer
+    from truekeep.quarantine.noted import NotedGroup
     from truekeep.read.recall import Recall
 
 
@@ -112,6 +113,17 @@ class JudgedResult(_Answer):
     effects: bool
     arguments: list[TracedResult]
     owner: Asked
+
+
+def waiting(groups: Sequence[NotedGroup]) -> str:
+    """What waits for the person, in groups; neither its words nor where it was noted, which are for people's eyes."""
+    lines = []
+    for group in groups:
+        count = len(group.items) + len(group.apart)
+        apart = f" ({len(group.apart):,} to be looked at one by one)" if group.apart else ""
+        how = f": truekeep review approve --group {group.key}" if group.items else ""
+        lines.append(f"{count:,} thing{'s' if count != 1 else ''} noted {group.when}{apart}{how}")
+    return "\n".join(lines) or "Nothing waits."
 
 
 def asked(reply: PersonReply) -> Asked:

@@ -36,7 +36,7 @@ from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.tools import TOOLS
 from truekeep.trust import fence
 
-SNAPSHOT_URI = "truekeep://snapshot"
+SNAPSHOT_URI, WAITING_URI = "truekeep://snapshot", "truekeep://waiting"
 Binder = Callable[[Context, Permit], Awaitable[Binding]]
 """Who is behind a request that takes this much: fixed by how the server was started, or by the token it came with."""
 
@@ -73,18 +73,21 @@ def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
             return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        snapshot = words["snapshot"]
-        return ListResourcesResult(resources=[Resource(uri=SNAPSHOT_URI, mime_type="text/plain", **snapshot)])
+        named = ((SNAPSHOT_URI, words["snapshot"]), (WAITING_URI, words["waiting"]))
+        return ListResourcesResult(resources=[Resource(uri=uri, mime_type="text/plain", **one) for uri, one in named])
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-        if params.uri != SNAPSHOT_URI:
+        if params.uri not in (SNAPSHOT_URI, WAITING_URI):
             raise MCPError(code=INVALID_PARAMS, message="There is no such resource.")
         try:
-            binding = await bound(context, SNAPSHOT_URI)
-            frozen = await binding.as_agent(lambda handle: handle.snapshot())
+            binding = await bound(context, params.uri)
+            if params.uri == WAITING_URI:
+                told = await binding.as_host(lambda keep: answers.waiting(keep.review.noted()))
+            else:
+                told = await binding.as_agent(lambda handle: handle.snapshot().text)
         except TruekeepError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error), data=error.as_dict()) from None
-        text = TextResourceContents(uri=SNAPSHOT_URI, mime_type="text/plain", text=frozen.text)
+        text = TextResourceContents(uri=params.uri, mime_type="text/plain", text=told)
         return ReadResourceResult(contents=[text])
 
     server: Server[Any] = Server(

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 from truekeep.data import read_table
 from truekeep.text.fold import bare, folded
-from truekeep.text.salient import read_values
-from truekeep.text.tokens import Kind
+from truekeep.text.salient import names_a_target
 from truekeep.trust.quote.announcing import announces, announces_within, refers_back, speaks_of_oneself
 from truekeep.trust.quote.blocks import foreign_block
 
@@ -49,8 +48,6 @@ _CLOSING = re.compile(r"(?<=\S)['\u2019](?![^\W_])")
 _LEAST_QUOTATION = 24
 _MOST_QUOTATION = 2_000
 """Between single marks: further apart they are likelier apostrophes."""
-# What a quotation must not bring along under the owner's name. Sums, numbers and dates are how people talk.
-_TARGETS = frozenset({Kind.EMAIL, Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.URL, Kind.DOMAIN, Kind.PATH, Kind.PHONE})
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _HEADER = re.compile("\\s{0,3}\\**([^\\W\\d][\\w-]{0,20})\\**\\s{0,2}[:\uff1a]")
 _QUOTE_LINE = re.compile(r"\s{0,3}[>|](?!>)")
@@ -131,7 +128,7 @@ def _quotations(text: str) -> Iterator[Cut]:
     for start, end in (*(match.span() for match in _QUOTED.finditer(text)), *_between_apostrophes(text)):
         quoted = text[start + 1 : end - 1]
         size = len(quoted) + len(_HALF_WORD.findall(quoted))
-        is_text = size > _SHORT_QUOTATION or _stands_alone(text, (start, end)) or _names_a_target(quoted)
+        is_text = size > _SHORT_QUOTATION or _stands_alone(text, (start, end)) or names_a_target(quoted)
         if size >= _LEAST_QUOTATION and is_text:
             yield start, end, "quotation"
 
@@ -150,10 +147,6 @@ def _stands_alone(text: str, span: tuple[int, int]) -> bool:
     """Whether the owner's sentence neither leads to the quotation nor goes on after it."""
     before, after = text[: span[0]].rstrip(" "), text[span[1] :].lstrip(" ")
     return (not before or before[-1] in ".!?:\uff1a\u3002\n") and (not after or not after[0].islower())
-
-
-def _names_a_target(quoted: str) -> bool:
-    return any(value.kind in _TARGETS for value in read_values(quoted).values)
 
 
 def _cut(text: str, cuts: Sequence[Cut]) -> Parts:
