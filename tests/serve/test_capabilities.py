@@ -33,7 +33,7 @@ from truekeep.serve.app import create_app
 from truekeep.serve.capabilities import Permit, permit_of_route, table
 from truekeep.serve.console.app import ROUTERS as PAGES
 from truekeep.serve.identity import CAPABILITIES, checked_capabilities
-from truekeep.serve.mcp.server import SNAPSHOT_URI
+from truekeep.serve.mcp.server import SNAPSHOT_URI, WAITING_URI
 from truekeep.serve.rest import ROUTERS
 from truekeep.serve.settings import ServeSettings
 from truekeep.serve.tokens import TokenBook
@@ -174,7 +174,7 @@ def test_the_table_names_every_way_in_and_none_that_is_not_there(town: Town) -> 
     assert keyed(ROUTERS) == set(table("rest"))
     assert keyed(PAGES) == set(table("console"))
     listed = mcp(town, frozenset({"read"}), "tools/list")["result"]["tools"]
-    assert {tool["name"] for tool in listed} | {SNAPSHOT_URI} == set(table("mcp"))
+    assert {tool["name"] for tool in listed} | {SNAPSHOT_URI, WAITING_URI} == set(table("mcp"))
     # Beside these there are the document and MCP itself, and nothing else.
     document = town.client.get("/openapi.json").json()["paths"]
     described = {f"{method.upper()} {path.rstrip('/')}" for path, methods in document.items() for method in methods}
@@ -240,7 +240,7 @@ def mcp(town: Town, may: Capabilities, method: str, **params: Any) -> Any:
 @pytest.mark.parametrize("tool", sorted(table("mcp")))
 def test_a_tool_takes_just_what_the_table_says(town: Town, tool: str) -> None:
     for may in sets_for(table("mcp")[tool], sorted(table("mcp")).index(tool)):
-        if tool == SNAPSHOT_URI:
+        if tool in (SNAPSHOT_URI, WAITING_URI):
             found = mcp(town, may, "resources/read", uri=tool)
             code = found["error"]["data"]["code"] if "error" in found else None
         else:
