@@ -59,6 +59,7 @@ def _fault(code: str) -> Ablation:
 RULES: dict[str, Ablation] = {
     "clean sessions are trusted": _with(clean=False),
     "records of own systems": _without(proof, "prove_record", lambda *_: None),
+    "a record bears the whole name": _without(proof, "_bears_whole", lambda *_: True),
     "asked: not_asked": _fault("not_asked"),
     "asked: another_act": _fault("another_act"),
     "excluded by the owner": _fault("excluded_by_owner"),

@@ -29,7 +29,7 @@ from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.leaks import is_called_for, is_private, telling_values
 from truekeep.trust.flow.reading import TextReading, read
 from truekeep.trust.flow.reply import CheckedReply, check_reply
-from truekeep.trust.flow.roles import ArgumentRole, leaves
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, leaves
 from truekeep.trust.flow.scope import reading_scopes
 from truekeep.trust.flow.stored import ActingTexts, StoredIndex
 from truekeep.trust.flow.tools import Tool, tool_for
@@ -260,8 +260,9 @@ class Boundary:
         seen = self._sessions.transcript(session).read_for_calls(tools)
         proven, hearsay = self._values.indexes()
         acting = self._acting(whom, now)
-        mine = [record for record in self.tickets.all() if record.session == session]
-        spent = Counter(record.action for record in mine if record.state == SPENT)
+        mine = [one for one in self.tickets.all() if one.session == session and one.state in (OPEN, SPENT)]
+        used = [one for one in mine if one.state == SPENT]
+        spent = Counter(one.action for one in used)
         # A reading call whose result nobody has reported: what it brought into the session is not known.
         unreported = any(
             times > seen.results[session, name] for name, times in spent.items() if tool_for(name, tools).is_reading
@@ -282,9 +283,8 @@ class Boundary:
             grants=self.grants.standing(whom.principal),
             confirmed=tuple(frozenset(one.values) for one in mine if one.is_confirmed),
         )
-        for record in mine:
-            if record.state == SPENT:
-                evidence.spend({name: frozenset(values) for name, values in record.uses.items()})
+        for record in used:
+            evidence.spend({name: frozenset(values) for name, values in record.uses.items()})
         return evidence
 
     def _declared(self, session: str) -> dict[str, Tool]:
@@ -333,7 +333,8 @@ class Boundary:
     ) -> TicketRecord:
         now = self._clock()
         tool = tool_for(checked_name(name), evidence.tools)
-        values = _telling(tool, arguments)
+        found = leaves(tool, arguments)
+        values = _telling(found)
         matched = dict(_matched(self._values.indexes(), values))
         return TicketRecord(
             id=new_id("tkt"),
@@ -348,11 +349,11 @@ class Boundary:
             at=now,
             expires_at=now + self._life,
             matched=tuple(sorted(matched)),
-            matched_values={memory_id: tuple(sorted(found)) for memory_id, found in matched.items()},
+            matched_values={memory_id: tuple(sorted(held)) for memory_id, held in matched.items()},
             uses={one: tuple(sorted(used)) for one, used in judged.uses.items()},
             origins={fence.one_line(path): origin.value for path, origin in judged.origins.items()},
             sources=dict(self._writers(judged, evidence)),
-            leaving=() if evidence.clean else _leaving(evidence, tool, arguments),
+            leaving=() if evidence.clean else _leaving(evidence, tool, found),
             values=tuple(sorted({value.flat for value in values})),
             was_clean=evidence.clean,
             has_effects=not tool.is_reading,
@@ -407,19 +408,19 @@ def _traced(judged: CallJudgement) -> Iterator[Traced]:
         yield Traced(fence.one_line(path), origin, judged.sources.get(path, ()))
 
 
-def _telling(tool: Tool, arguments: Mapping[str, Any]) -> list[TextReading]:
+def _telling(found: Sequence[ArgumentLeaf]) -> list[TextReading]:
     """The values of a call that name something, as they are compared."""
-    telling = (leaf for leaf in leaves(tool, arguments) if leaf.role is not ArgumentRole.NEITHER)
+    telling = (leaf for leaf in found if leaf.role is not ArgumentRole.NEITHER)
     return [read(leaf.text) for leaf in telling if leaf.text.strip() and not isinstance(leaf.value, bool)]
 
 
-def _leaving(evidence: SessionEvidence, tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+def _leaving(evidence: SessionEvidence, tool: Tool, given: Sequence[ArgumentLeaf]) -> tuple[str, ...]:
     """Private values in a call that nothing the owner asked for calls for."""
     if tool.own and tool.is_reading:
         return ()
     open_scopes = reading_scopes(evidence)
     found: dict[str, None] = {}
-    for leaf in leaves(tool, arguments):
+    for leaf in given:
         for value, text in telling_values(leaf.text):
             spelt = text.flat[value.start : value.end]
             if is_private(evidence, read(spelt)) and not is_called_for(evidence, open_scopes, value, text):

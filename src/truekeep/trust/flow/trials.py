@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
 from truekeep.trust.flow.forms import act_stems, act_words, name_words
@@ -40,7 +41,7 @@ _OUTWARD = frozenset({"pay", "share"})
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolCall:
     """A call taken apart: the tool as declared, the name it was called by, and its values."""
 
@@ -48,27 +49,28 @@ class ToolCall:
     name: str
     leaves: tuple[ArgumentLeaf, ...]
 
-    @property
+    @cached_property
     def targets(self) -> list[ArgumentLeaf]:
         """Values that need proof."""
         return [leaf for leaf in self.leaves if leaf.role in TARGETS]
 
-    @property
+    @cached_property
     def contents(self) -> list[ArgumentLeaf]:
         """Values that are content."""
         return [leaf for leaf in self.leaves if leaf.role is ArgumentRole.CONTENT]
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
         """What the tool's name names."""
         return naming(name_words(self.name), frozenset())
 
-    @property
+    @cached_property
     def acts(self) -> frozenset[str]:
         """The acts that the words of the tool's name can mean."""
         return acts_of(self.name)
 
 
+@lru_cache(maxsize=1024)
 def acts_of(name: str) -> frozenset[str]:
     """The acts that the words of a tool's name can mean."""
     return frozenset(act for word in name_words(name) for act in act_words().get(word, ()))
@@ -199,30 +201,27 @@ def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
 
 def _excluded(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     """The owner's message forbids this act ("don't send"), or a thing that the call goes to ("not the draft")."""
-    return is_forbidden(scope.evidence, scope.own, call) or _excludes_content(scope, call)
+    return is_forbidden(scope.evidence, scope.own, call) or _mentions(scope, call)
 
 
-def _excludes_content(scope: RequestScope, call: ToolCall) -> bool:
-    """Whether the owner wants something untold that the call tells, or excluded what its record is."""
-    return (
-        any(mentions_what_it_must_not(scope, read(leaf.text)) for leaf in call.contents)
-        or _bears_denied(scope.evidence, scope.own, call)
-        or tells_whom_it_must_not(scope.evidence, call.leaves)
-    )
+def _mentions(scope: RequestScope, call: ToolCall) -> bool:
+    return any(mentions_what_it_must_not(scope, read(leaf.text)) for leaf in call.contents)
 
 
 def is_forbidden(evidence: SessionEvidence, message: OwnerSaid, call: ToolCall) -> bool:
     """Whether a negated clause names a thing of the call; one that names no thing forbids the acts it names."""
     words = (word for leaf in call.leaves if leaf.role in TARGETS for word in read(leaf.text).words)
     things = naming(words, words_of("shared_words"))
-    return (
-        any(
-            (named - act_stems()) & things or (not named - act_stems() and named & call.words)
-            for named in denied_in(message)
-        )
-        or _bears_denied(evidence, message, call)
-        or tells_whom_it_must_not(evidence, call.leaves)
+    is_named = any(
+        (named - act_stems()) & things or (not named - act_stems() and named & call.words)
+        for named in denied_in(message)
     )
+    return is_named or _is_kept_from(evidence, message, call)
+
+
+def _is_kept_from(evidence: SessionEvidence, message: OwnerSaid, call: ToolCall) -> bool:
+    """Whether the call chooses a record that the owner excluded, or tells somebody what they are not to know."""
+    return _bears_denied(evidence, message, call) or tells_whom_it_must_not(evidence, call.leaves)
 
 
 def _bears_denied(evidence: SessionEvidence, message: OwnerSaid, call: ToolCall) -> bool:
@@ -355,7 +354,7 @@ def by_plan(
         trial.code = "content_not_called_for"
     if any(repeats(evidence.spent.get(scope.request.id, frozenset()), call) for scope in newest):
         trial.code = "request_used"
-    if any(_excludes_content(scope, call) for scope in newest):
+    if any(_mentions(scope, call) or _is_kept_from(evidence, scope.own, call) for scope in newest):
         trial.code = "excluded_by_owner"
     if any(breaks_standing_wish(scope, call.name, call.leaves) for scope in newest):
         trial.code = "left_out"
