@@ -47,3 +47,11 @@ def test_every_passage_is_there_once_and_the_newest_is_never_older(passages: lis
     ordered = newest_first(passages, [[alike] * len(passages)] * len(passages))
     assert sorted(ordered.places) == list(range(len(passages)))
     assert all(passages[elder].moment < passages[newer].moment for elder, newer in ordered.older.items())
+
+
+def test_what_replaces_comes_first_however_soon_and_however_worded_unless_it_may_not_act() -> None:
+    unlike = [[1.0, 0.1], [0.1, 1.0]]
+    ordered = newest_first([said(0.6, 0), said(0.4, 0)], unlike, {(1, 0)})
+    assert (ordered.places, ordered.older) == ((1, 0), {0: 1})
+    ordered = newest_first([said(0.6, 0), said(0.4, 0, acts=False)], unlike, {(1, 0)})
+    assert (ordered.places, ordered.older) == ((0, 1), {})

@@ -18,8 +18,8 @@ _REACH = 0.3
 _SAME = 0.5
 """Likeness from which on two passages are about the same thing."""
 
-_CORRECTED = 1.0
-"""What the owner corrected is as like the correction as can be, however it was worded and however soon."""
+_REPLACED = 1.0
+"""Of such passages the one is as like the other as can be, however it was worded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,20 @@ class InOrder:
 
 
 def newest_first(
-    said: Sequence[DatedHit], likeness: Sequence[Sequence[float]], corrects: Set[tuple[int, int]] = frozenset()
+    said: Sequence[DatedHit], likeness: Sequence[Sequence[float]], replaces: Set[tuple[int, int]] = frozenset()
 ) -> InOrder:
     """Passages in the order of how well they answer, reordered; ``likeness`` compares their answering parts.
 
-    ``corrects`` are the places of passages of which the owner said the one in correction of the other.
+    ``replaces`` are the places of passages of which the one corrects the other, or names another value or somebody else
+    in the same words.
     """
     places = list(range(len(said)))
     older: dict[int, int] = {}
     for newer in sorted(places, key=lambda place: said[place].moment):
         for elder in list(places):
-            is_said = (newer, elder) in corrects and said[newer].may_act
-            alike = _CORRECTED if is_said else likeness[newer][elder]
-            if alike < _SAME or not (is_said or _outdates(said[newer], said[elder])):
+            is_replaced = (newer, elder) in replaces and said[newer].may_act
+            alike = _REPLACED if is_replaced else likeness[newer][elder]
+            if alike < _SAME or not (is_replaced or _outdates(said[newer], said[elder])):
                 continue
             older[elder] = newer
             behind = said[elder].closeness - said[newer].closeness

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import merge
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from truekeep.claims.corrected import Corrected
 from truekeep.claims.may_act_now import ANYBODY
-from truekeep.claims.newer import DatedHit, newest_first
+from truekeep.claims.newer import APART, DatedHit, newest_first
 from truekeep.search import windows
+from truekeep.search.about import stated
 from truekeep.stores.records import memory_from
 from truekeep.trust.origin import AGENT
 from truekeep.types import Memory, Recalled, Standing
@@ -160,14 +162,16 @@ class Recaller:
         return [_recalled(found[place], newer.get(found[place].shown.memory.id)) for place in order]
 
     def _links(self, chosen: Sequence[_Proposal]) -> frozenset[tuple[int, int]]:
-        """Which hit the owner said in correction of which other one."""
-        memories = list(enumerate(one.shown.memory for one in chosen))
-        return frozenset(
-            (newer, elder)
-            for newer, one in memories
-            for elder, other in memories
-            if newer != elder and self._corrected.corrects(one, other)
-        )
+        """Which hit corrects which other one, or was said later and names another value in the same words."""
+        named = [stated(one.shown.text) if one.shown.may_act else None for one in chosen]
+        found = set()
+        for newer, elder in permutations(range(len(chosen)), 2):
+            one, other, new, old = chosen[newer].shown.memory, chosen[elder].shown.memory, named[newer], named[elder]
+            is_later = one.as_of - other.as_of >= APART
+            is_other = is_later and new is not None and old is not None and new.gives_another(old)
+            if is_other or self._corrected.corrects(one, other):
+                found.add((newer, elder))
+        return frozenset(found)
 
     def _proposals(self, query: RecallQuery, flood: _FloodCap, withheld: Counter[str]) -> Iterator[_Proposal]:
         """Verified hits in order of their score; about another moment with the versions of that time among them."""

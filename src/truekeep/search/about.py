@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from truekeep.text.language import language, language_table
+from truekeep.text.language import language, language_of, language_table
 from truekeep.text.topics import HAN, TABLE, are_forms, day_of, groups, groups_of, is_value, phrases, telling
 from truekeep.text.words import words
 
@@ -320,3 +320,31 @@ def tells_more(said: Sequence[str], known: str, name: str) -> bool:
     """Whether clauses have a telling word that a text does not."""
     old = _bearing(known, name)
     return any(not old.of(token) for text in said for token in telling(text, name))
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a passage names, without reading what it says of it."""
+
+    telling: frozenset[str]
+    values: Mapping[str, frozenset[str]]
+    names: frozenset[str]
+
+    def gives_another(self, older: Stated) -> bool:
+        """Whether it has another value of a kind, or another name, and shares words with the older one."""
+        if len(self.telling & older.telling) < _SHARED:
+            return False
+        differs = any(self.values[kind] - older.values[kind] for kind in self.values.keys() & older.values.keys())
+        return differs or bool(older.names and self.names - older.telling)
+
+
+_SHARED = 2
+"""Telling words that two passages about the same thing share."""
+
+
+def stated(text: str) -> Stated:
+    """What a passage names, in whichever language it is."""
+    found = words(text)
+    name = "zh" if HAN.search(text) else language_of(found).name
+    told = frozenset(word for word in telling(text, name) if len(word) > 2 or not word.isascii())
+    return Stated(told, _values(text, found, name), _names(text, name))
