@@ -127,6 +127,7 @@ def test_what_a_value_is_not_leaves_what_it_is(said: str, denial: str) -> None:
         ("Ich esse gern Fisch.", "Ich esse keine Nüsse."),
         ("Je prends le train à 8 heures.", "Je ne prends pas de sucre."),
         ("我喜欢吃鱼。", "我不吃坚果。"),
+        ("卧室的灯的编号是 lamp-4。", "把卧室的灯调到30%"),
         ("I don't eat nuts.", "I don't eat nuts."),
     ],
 )
