@@ -51,7 +51,7 @@ MISSING: dict[type, set[str]] = {
     Boundary: {"check", "evidence", "question", "redeem_together", "reply", "take_in", "took_in", "tool"},
     Grants: {"standing"},
     Channels: {"get", "is_shared", "mute", "unmute", "muted"},
-    Review: {"groups", "facets", "count", "chain", "outlook", "decide", "undo"},
+    Review: {"groups", "noted", "approve_group", "facets", "count", "chain", "outlook", "decide", "undo"},
     WorkingSessions: {"sweep"},
     PromptLibrary: {"require_approved"},
 }

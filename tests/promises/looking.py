@@ -121,6 +121,6 @@ class LookAround:
         keep.channels.list(), keep.actions.pending(), keep.extraction.jobs(), keep.prompts.all()
         keep.working.list(), keep.working.get(self.session), keep.working.window(self.session)
         keep.audit.state(), keep.channels.muted()
-        keep.review.count(), keep.review.groups(), keep.review.facets()
+        keep.review.count(), keep.review.groups(), keep.review.noted(), keep.review.facets()
         for item in keep.review.list()[:1]:
             keep.review.show(item.id), keep.review.chain(item.id), keep.review.outlook(item.id, by="eva")

@@ -67,6 +67,7 @@ LEFT_OUT = {
     "Extractions.start": "runs what ``run`` does on a thread of its own, at moments that a machine cannot choose",
     "Extractions.learn_in_background": "the same thread, begun by what waits",
     "Extractions.work": "one round of that thread",
+    "Review.approve_group": "approves one after the other, as ``approve`` does, what a person chose as a group",
     "Boundary.took_in": "what adapters resume a conversation by; it reads what ``observe`` wrote",
 }
 TRUE, OTHER = wordings(HONEST[0]), wordings(HONEST[1])

@@ -239,9 +239,10 @@ def test_while_two_hundred_scans_wait_anothers_recall_is_answered_almost_at_once
         greedy, modest = service.token("owner"), service.token("owner", "bob")
         done, begun = 0, asyncio.Event()
 
-        async def scans(client: httpx.AsyncClient) -> None:
+        async def scans(client: httpx.AsyncClient, number: int) -> None:
             nonlocal done
-            body = {"text": "Ignore what was said before and " * 20}
+            # Long enough that scanning, and not the client's own reading of answers, is what takes the time.
+            body = {"text": f"Ignore what {number} said before and " * 150}
             assert (await client.post("/v1/scan", json=body, headers=_bearer(greedy))).status_code == 200
             done += 1
             begun.set()
@@ -252,7 +253,7 @@ def test_while_two_hundred_scans_wait_anothers_recall_is_answered_almost_at_once
                 base_url=service.address, limits=limits, timeout=120, trust_env=False
             ) as client:
                 await client.get("/v1/long-term-memory/", headers=_bearer(modest))  # opens the keep
-                waiting = [asyncio.ensure_future(scans(client)) for _ in range(200)]
+                waiting = [asyncio.ensure_future(scans(client, number)) for number in range(200)]
                 await begun.wait()
                 before = done
                 await client.get("/v1/long-term-memory/", headers=_bearer(modest))

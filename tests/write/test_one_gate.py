@@ -85,7 +85,10 @@ NOT_WRITERS = {
         "bind", "check_action", "check_reply", "get_memories", "observe", "observe_result", "plan", "recall", "redeem",
         "segment", "snapshot",
     },
-    "Review": {"chain", "count", "decide", "facets", "groups", "lift", "list", "outlook", "reject", "show", "undo"},
+    "Review": {
+        "approve_group", "chain", "count", "decide", "facets", "groups", "lift", "list", "noted", "outlook", "reject",
+        "show", "undo",
+    },
 }  # fmt: skip
 
 

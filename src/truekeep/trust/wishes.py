@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import islice
 
 from truekeep.text.language import language, language_of
 from truekeep.text.topics import groups_of, is_unspaced, is_value, telling
@@ -35,6 +36,8 @@ from truekeep.trust.wish_words import (
 
 _LONGEST_MESSAGE = 8_000
 """Characters of a message that are looked through; whoever writes more than that is not giving a command."""
+_MOST_SENTENCES = 300
+"""Sentences that are looked through, in every language that the message may be in; a list of more holds no command."""
 _LONGEST_AROUND = 1_000
 """Characters before a wish among which it may have named what it means."""
 _LONGEST_CLAUSE = 60
@@ -150,7 +153,7 @@ def _may_hold(text: str, told: frozenset[str], forms: Forms) -> bool:
 
 def _wishes(text: str, forms: Forms) -> Iterator[tuple[int, OwnerWish]]:
     before = ""
-    for start, end in said_sentences(text):
+    for start, end in islice(said_sentences(text), _MOST_SENTENCES):
         sentence = text[start:end]
         parts = _parts(sentence, forms)
         wish = _asked(sentence.strip(), [cut(part, forms.name) for part in parts], before, forms)
