@@ -10,7 +10,7 @@ os.environ["MEM0_TELEMETRY"] = "False"
 os.environ.setdefault("OPENAI_API_KEY", "unused")
 
 from contest import Table, run, within  # type: ignore[import-not-found]
-from mem0 import Memory  # type: ignore[import-not-found]
+from mem0 import Memory
 
 
 class Embedder:

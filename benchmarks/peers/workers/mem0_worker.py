@@ -42,7 +42,7 @@ class Mem0:
 
     def __init__(self, vectors: Vectors, home: Path, _options: Mapping[str, Any]) -> None:
         os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(home / "mem0"), "OPENAI_API_KEY": "unused"}
-        from mem0 import Memory  # type: ignore[import-not-found]
+        from mem0 import Memory
         from qdrant_client import QdrantClient  # type: ignore[import-not-found]
 
         place = {"client": QdrantClient(":memory:"), "embedding_model_dims": vectors.dim, "collection_name": "memories"}
