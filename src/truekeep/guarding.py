@@ -5,7 +5,8 @@
 >>> guarded(account="1180-22", amount=300)  # doctest: +SKIP
 
 The call is checked, its ticket redeemed, and only then does the tool run, with a copy of the arguments that were
-judged. A session of the host's is told what the tool returned. A call that is denied raises
+judged. A session of the host's is told what the tool returned, and of what it awaits or yields each part before it is
+handed on. A call that is denied raises
 ``ActionRefused``; one that the owner has to confirm raises ``ConfirmationNeeded`` with the ticket to confirm, and runs
 when it is called again with ``ticket=``. A tool that fails has used its ticket up: nothing happens twice.
 """
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from truekeep.act.boundary import ActionAnswer, Ticket
@@ -37,7 +39,7 @@ class Checks(Protocol):
 def guard(
     tool: Callable[..., R], *, session: Checks | None = None, name: str | None = None, run: str | None = None
 ) -> Callable[..., R]:
-    """The tool behind the act boundary; functions and coroutine functions alike.
+    """The tool behind the act boundary; functions, coroutine functions and generators alike.
 
     With ``session`` every call is checked. Without one, each call brings the ticket of a check:
     ``ticket=answer.ticket``.
@@ -61,23 +63,19 @@ def guard(
             host.observe_result(action, result)
         return result
 
-    kind = _kind(tool)
-    if kind == "coroutine":
+    if _is_coroutine(tool):
 
         @functools.wraps(_wrapped(tool))
         async def guarded_async(*args: Any, ticket: Ticket | str | None = None, **kwargs: Any) -> Any:
             given = let_through(args, kwargs, ticket)
-            return seen(await _call(tool, signature, given))
+            return _watched(await _call(tool, signature, given), seen)
 
         return guarded_async  # type: ignore[return-value]
 
     @functools.wraps(_wrapped(tool))
     def guarded(*args: Any, ticket: Ticket | str | None = None, **kwargs: Any) -> R:
         given = let_through(args, kwargs, ticket)
-        result = _call(tool, signature, given)
-        if kind == "generator":
-            return _watched(result, seen)  # type: ignore[return-value]
-        return seen(result)  # type: ignore[no-any-return]
+        return _watched(_call(tool, signature, given), seen)  # type: ignore[no-any-return]
 
     return guarded
 
@@ -90,27 +88,40 @@ class _Observes(Protocol):
         """Report a tool's result."""
 
 
-def _watched(results: Iterator[Any], seen: Callable[[Any], Any]) -> Iterator[Any]:
-    """The results of a generator, each reported before it is handed on."""
+def _watched(result: Any, seen: Callable[[Any], Any]) -> Any:
+    """A result, reported. It is what a tool returned that says whether it is yet to come, not how it was defined.
+
+    A plain function may return a coroutine or a generator; its text is foreign only once it is there.
+    """
+    if inspect.isawaitable(result):
+        return _awaited(result, seen)
+    if inspect.isgenerator(result):
+        return _each(result, seen)
+    return _each_async(result, seen) if inspect.isasyncgen(result) else seen(result)
+
+
+async def _awaited(result: Awaitable[Any], seen: Callable[[Any], Any]) -> Any:
+    return _watched(await result, seen)
+
+
+def _each(results: Iterator[Any], seen: Callable[[Any], Any]) -> Iterator[Any]:
     for result in results:
-        yield seen(result)
+        yield _watched(result, seen)
+
+
+async def _each_async(results: Any, seen: Callable[[Any], Any]) -> AsyncIterator[Any]:
+    async with aclosing(results):
+        async for result in results:
+            yield _watched(result, seen)
 
 
 def _wrapped(tool: Callable[..., Any]) -> Callable[..., Any]:
     return tool.func if isinstance(tool, functools.partial) else tool
 
 
-def _kind(tool: Callable[..., Any]) -> str:
+def _is_coroutine(tool: Callable[..., Any]) -> bool:
     candidates = (_wrapped(tool), getattr(_wrapped(tool), "__call__", None))  # noqa: B004 - the method is looked at
-    if any(inspect.iscoroutinefunction(one) for one in candidates):
-        return "coroutine"
-    if any(inspect.isasyncgenfunction(one) for one in candidates):
-        raise InvalidRequest(
-            "A tool that yields asynchronously cannot be guarded.",
-            code="tool_not_guardable",
-            hint="Wrap it in a coroutine that returns its whole result.",
-        )
-    return "generator" if any(inspect.isgeneratorfunction(one) for one in candidates) else "function"
+    return any(inspect.iscoroutinefunction(one) for one in candidates)
 
 
 def _name_of(tool: Callable[..., Any]) -> str:

@@ -19,13 +19,13 @@ _NAME = re.compile(r"[^\W\d][\w.:/-]{0,127}")
 
 def checked_name(name: object) -> str:
     """The action's name, or a refusal."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(plain := _text(name)):
         raise InvalidRequest(
             "The action's name cannot be used.",
             code="invalid_action",
             hint="Use the tool's name: 1 to 128 letters, digits or _.:/-, beginning with a letter.",
         )
-    return str(name)
+    return plain
 
 
 def plain_arguments(arguments: object) -> dict[str, Any]:
@@ -73,14 +73,14 @@ def _plain(value: Any, depth: int, room: list[int]) -> Any:
 def _key(key: Any) -> str:
     if not isinstance(key, str):
         raise _not_json("Names of arguments must be strings.")
-    return str(key)
+    return _text(key)
 
 
 def _scalar(value: Any) -> str | int | float | bool | None:
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):
-        return str(value)
+        return _text(value)
     if isinstance(value, int):
         number = value if type(value) is int else _printed(value, int)
         if isinstance(number, int) and abs(number) >= 10**40:
@@ -93,8 +93,13 @@ def _scalar(value: Any) -> str | int | float | bool | None:
     raise _not_json("The arguments must be JSON: mappings, lists, strings, finite numbers, booleans and null.")
 
 
+def _text(value: object) -> str:
+    """What a value prints, as plain text: what it prints may itself be a text that lies about itself."""
+    return str.__str__(str(value))
+
+
 def _printed(value: Any, kind: type[Any]) -> Any:
-    text = str(value)
+    text = _text(value)
     try:
         return kind(text)
     except ValueError:

@@ -81,6 +81,37 @@ def test_keys_lists_and_nested_tables_are_all_values() -> None:
     assert {"eve@x.example", "read", "a", "odd key!", 1} <= {leaf.value for leaf in found}
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"to": ["mallory@evil.example"], "to[0]": "eva@example.com"},
+        {"mail": {"cc": "mallory@evil.example"}, "mail.cc": "eva@example.com"},
+        {"mail.cc": "eva@example.com", "mail": {"cc": "mallory@evil.example"}},
+        {"x": {"a  b": "mallory@evil.example", "a b": "eva@example.com"}},
+        {"x": {"a\u200bb": "mallory@evil.example", "ab": "eva@example.com"}},
+        {"x y": "mallory@evil.example", "x y (the name)": "eva@example.com"},
+    ],
+)
+def test_no_two_values_of_a_call_go_by_one_name_so_that_the_proof_of_one_is_the_others(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        leaves(Tool("send"), given)
+    assert refused.value.code == "argument_twice"
+
+
+@pytest.mark.parametrize("value", [None, "", [], {}, False, "eva@example.com"])
+@pytest.mark.parametrize("name", ["mallory@evil.example", "Bcc: mallory@evil.example", "9904-71", "acct990471"])
+def test_a_name_that_is_no_name_is_judged_whatever_it_names(name: str, value: Any) -> None:
+    for given in ({name: value}, {"headers": {name: value}}, {"headers": [{name: value}]}):
+        found = [leaf for leaf in leaves(Tool("send"), given) if leaf.role is ArgumentRole.TARGET]
+        assert name in {leaf.value for leaf in found}
+
+
+def test_a_name_that_the_tool_declares_is_no_value() -> None:
+    tool = Tool("send", schema={"properties": {"reply.to": {}}}, contents=("body text",))
+    given = {"reply.to": "eva@example.com", "body text": "Hello", "address2": "Main Street", "_id": "7"}
+    assert [leaf.value for leaf in leaves(tool, given)] == list(given.values())
+
+
 def test_a_subclass_that_lies_is_what_it_prints() -> None:
     class Liar(int):
         def __str__(self) -> str:

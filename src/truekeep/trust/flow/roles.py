@@ -2,10 +2,12 @@
 
 By the tool's declaration first, then its schema, then the argument's name, then the value's shape. What nothing
 speaks for is a target: unknown is unsafe. Data hides in nested tables, lists and keys, so all of them are walked.
+What is proved is noted by path, so no two values of a call share one: else the proof of one would be the other's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
+from truekeep.trust import fence
 from truekeep.trust.flow.forms import name_words
 from truekeep.trust.flow.reading import read_table
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 _MOST_LEAVES = 2_000  # of one call, all of which are judged
 _DEEPEST = 24  # far from the interpreter's own limit
 _LONGEST_CHOICE = 40  # letters of a word out of a list
+# A name as programs give them. Three digits in a row are part of a number, not of a name ("line2", "utf8").
+_PLAIN_NAME = re.compile(r"(?!.*\d{3})[^\W\d][\w-]{0,63}")
 Scalar = str | int | float | bool | None
 
 
@@ -62,15 +67,26 @@ def words_of(table: str) -> frozenset[str]:
 
 
 def leaves(tool: Tool, arguments: Mapping[str, Any]) -> tuple[ArgumentLeaf, ...]:
-    """Every value in the arguments with its role, in order."""
+    """Every value in the arguments with its role, in order, each under a path of its own."""
     found: list[ArgumentLeaf] = []
+    paths: set[str] = set()
     for name, value in arguments.items():
-        for path, key, scalar, is_key in _walk(str(name), str(name), value, 0):
+        for path, key, scalar, is_key in _argument(tool, str(name), value):
             role, is_wide = (ArgumentRole.TARGET, False) if is_key else _role(tool, str(name), key, scalar)
             found.append(ArgumentLeaf(path, str(name), key, scalar, role, is_wide))
+            paths.add(fence.one_line(path))  # as the owner is shown it
             if len(found) > _MOST_LEAVES:
                 raise InvalidRequest("A call has too many values.", hint="Split it into smaller calls.")
+            if len(paths) < len(found):
+                # "to[0]" beside "to": ["…"] would be judged, and the other one used.
+                raise InvalidRequest("Two values of a call go by the same name.", code="argument_twice")
     return tuple(found)
+
+
+def _argument(tool: Tool, name: str, value: Any) -> Iterator[tuple[str, str, Scalar, bool]]:
+    if not (_PLAIN_NAME.fullmatch(name) or tool.names(name)):
+        yield _named_at(name), name, name, True
+    yield from _walk(name, name, value, 0)
 
 
 def _walk(path: str, key: str, value: Any, depth: int) -> Iterator[tuple[str, str, Scalar, bool]]:
@@ -79,14 +95,19 @@ def _walk(path: str, key: str, value: Any, depth: int) -> Iterator[tuple[str, st
     if isinstance(value, Mapping):
         for inner, content in value.items():
             # Where a table maps parties to something, or a key is no plain name, the key itself is data.
-            if _words(key) & words_of("keyed") or not str(inner).replace("_", "").replace("-", "").isalnum():
-                yield f"{path}.{inner}", key, str(inner), True
+            if _words(key) & words_of("keyed") or not _PLAIN_NAME.fullmatch(str(inner)):
+                yield _named_at(f"{path}.{inner}"), key, str(inner), True
             yield from _walk(f"{path}.{inner}", str(inner), content, depth + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
         for place, content in enumerate(value):
             yield from _walk(f"{path}[{place}]", key, content, depth + 1)
     else:
         yield path, key, _scalar(value), False
+
+
+def _named_at(path: str) -> str:
+    """The path of a name that is data, beside that of what it names."""
+    return f"{path} (the name)"
 
 
 def _scalar(value: object) -> Scalar:

@@ -86,6 +86,11 @@ class Tool:
         """The hash of the whole definition, which is what an operator pins."""
         return definition_hash(self.name, self.description, self.schema)
 
+    def names(self, argument: str) -> bool:
+        """Whether the declaration or its schema has an argument of that name."""
+        declared = (*self.targets, *self.contents, *_table(_table(self.schema).get("properties", {})))
+        return argument in declared
+
     def property_of(self, name: str) -> Mapping[str, Any]:
         """What the schema says about an argument; nothing if it says nothing."""
         found = _table(_table(self.schema).get("properties", {})).get(name, {})
