@@ -12,19 +12,28 @@ import pytest
 pytest.importorskip("langchain")
 
 from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, ToolCall
+from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.messages.tool import invalid_tool_call
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import create_model
 
 from truekeep import Keep, Tool
 from truekeep.adapters.conformance import DECLARED, MediationConformance
 from truekeep.adapters.langgraph import TruekeepMiddleware
-from truekeep.adapters.scripted import AgentUnderTest, ModelScript, RunOutcome, ScriptedTool, ShownMessage
+from truekeep.adapters.scripted import (
+    AgentUnderTest,
+    ModelScript,
+    RunOutcome,
+    ScriptedFailure,
+    ScriptedTool,
+    ShownMessage,
+)
 
 ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 SAVERS: dict[Path, InMemorySaver] = {}
@@ -57,12 +66,29 @@ class ScriptedChat(BaseChatModel):
 
 def framework_tool(tool: ScriptedTool) -> BaseTool:
     def run(**arguments: Any) -> str:
-        return tool.run(arguments)
+        try:
+            return tool.run(arguments)
+        except ScriptedFailure as error:
+            raise ToolException(str(error)) from None
 
     schema = create_model(tool.name, **dict.fromkeys(tool.parameters, (Any, ...)))  # type: ignore[call-overload]
     if not tool.is_foreign:
         run.__doc__ = tool.description
-    return StructuredTool.from_function(run, name=tool.name, description=tool.description, args_schema=schema)
+    return StructuredTool.from_function(
+        run, name=tool.name, description=tool.description, args_schema=schema, handle_tool_error=True
+    )
+
+
+def handing_over(name: str) -> BaseTool:
+    """The tool by which agents of one graph hand over to each other."""
+
+    def transfer(runtime: ToolRuntime) -> Command[Any]:
+        """Hand over."""
+        done = ToolMessage("Handed over.", tool_call_id=runtime.tool_call_id)
+        update = {"messages": [*runtime.state["messages"], done]}
+        return Command(goto=name, graph=Command.PARENT, update=update)
+
+    return StructuredTool.from_function(transfer, name=f"transfer_to_{name}")
 
 
 class LangGraphAgent:
@@ -110,6 +136,7 @@ class TestLangGraph(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
     ) -> AgentUnderTest:
         made: list[Any] = [framework_tool(tool) for tool in tools]
         if sub_agent is not None:
@@ -128,7 +155,19 @@ class TestLangGraph(MediationConformance):
             made.append({"type": "web_search_20250305", "name": "web_search"})
         protection = TruekeepMiddleware(keep, tools=declared)
         saver = SAVERS.setdefault(place, InMemorySaver())
-        agent = create_agent(ScriptedChat(script=script), made, middleware=[protection], checkpointer=saver)
+        model = ScriptedChat(script=script)
+        if hand_off is None:
+            agent: Any = create_agent(model, made, middleware=[protection], checkpointer=saver)
+        else:
+            name, second, its_tools = hand_off
+            first = create_agent(model, [*made, handing_over(name)], middleware=[protection])
+            other = create_agent(
+                ScriptedChat(script=second),
+                [framework_tool(one) for one in its_tools],
+                middleware=[protection],
+            )
+            graph = StateGraph(MessagesState).add_node("first", first, destinations=(name,)).add_node(name, other)
+            agent = graph.add_edge(START, "first").compile(checkpointer=saver)
         return LangGraphAgent(agent, history)
 
 

@@ -24,13 +24,20 @@ from truekeep.adapters.conformance import (
     STEALS,
     MediationConformance,
     Toolbox,
-    actions,
     judged,
     pays,
     turn,
 )
 from truekeep.adapters.openai_agents import TruekeepSession, protect
-from truekeep.adapters.scripted import AgentUnderTest, ModelScript, ModelTurn, RunOutcome, ScriptedTool, ShownMessage
+from truekeep.adapters.scripted import (
+    AgentUnderTest,
+    ModelScript,
+    ModelTurn,
+    RunOutcome,
+    ScriptedCall,
+    ScriptedTool,
+    ShownMessage,
+)
 
 QUIET = RunConfig(tracing_disabled=True)
 
@@ -137,6 +144,7 @@ class TestOpenAIAgents(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
     ) -> AgentUnderTest:
         made: list[Any] = [sdk_tool(tool) for tool in tools]
         if sub_agent is not None:
@@ -145,7 +153,11 @@ class TestOpenAIAgents(MediationConformance):
             made.append(asked(protect(child, keep, tools=declared), name))
         if provider_side:
             made.append(WebSearchTool())
-        agent = Agent(name="clerk", model=scripted(script), tools=made)
+        others: list[Any] = []
+        if hand_off is not None:
+            name, second, its_tools = hand_off
+            others.append(Agent(name=name, model=scripted(second), tools=[sdk_tool(one) for one in its_tools]))
+        agent = Agent(name="first", model=scripted(script), tools=made, handoffs=others)
         return SdkAgent(protect(agent, keep, tools=declared), place, history)
 
 
@@ -165,21 +177,16 @@ def agent_of(keep: Keep, script: ModelScript, box: Toolbox, **options: Any) -> A
     return protect(Agent(name="clerk", model=scripted(script), tools=made, **options), keep, tools=DECLARED)
 
 
-@pytest.mark.parametrize("wrapped", [False, True], ids=["agent", "handoff"])
-def test_an_agent_that_is_handed_off_to_goes_on_with_the_same_conversation(keep: Keep, wrapped: bool) -> None:
+def test_an_agent_behind_a_handoff_of_the_programs_own_goes_on_with_the_same_conversation(keep: Keep) -> None:
     box = Toolbox()
     inner = ModelScript([turn(READS), turn(STEALS), ModelTurn("Tried.")])
     other = Agent(name="other", model=scripted(inner), tools=[sdk_tool(tool) for tool in box.all])
-    from truekeep.adapters.scripted import ScriptedCall
-
     first = ModelScript([turn(ScriptedCall("transfer_to_other"))])
-    target: Any = handoff(other) if wrapped else other
-    agent = agent_of(keep, first, Toolbox(), handoffs=[target])
+    agent = agent_of(keep, first, Toolbox(), handoffs=[handoff(other)])
     result = asyncio.run(Runner.run(agent, QUESTION, session=TruekeepSession("a"), run_config=QUIET))
     assert result.final_output == "Tried."
     assert box.forward.calls == []
     assert judged(keep, "a") == [("read_page", "allow"), ("forward_mail", "deny")]
-    assert actions(keep, "a")[0]["clean"] is True
 
 
 def test_a_run_without_a_session_is_a_conversation_of_its_own(keep: Keep) -> None:
@@ -190,8 +197,6 @@ def test_a_run_without_a_session_is_a_conversation_of_its_own(keep: Keep) -> Non
 
 
 def test_what_the_owner_said_is_looked_up_by_the_agents_own_tool(keep: Keep) -> None:
-    from truekeep.adapters.scripted import ScriptedCall
-
     keep.remember("My desk is in room 12.", via="user")
     script = ModelScript([turn(ScriptedCall("recall_memories", {"question": "desk"})), ModelTurn("Room 12.")])
     agent = agent_of(keep, script, Toolbox())

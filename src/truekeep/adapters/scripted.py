@@ -66,6 +66,26 @@ class ModelScript:
             return turn.taken(shown) if isinstance(turn, ObedientTurn) else turn
 
 
+class ScriptsAtOnce(ModelScript):
+    """The model of several conversations at once: each has a script of its own, told by the owner's last words."""
+
+    def __init__(self, scripts: Mapping[str, ModelScript]) -> None:
+        super().__init__([])
+        self._scripts = dict(scripts)
+
+    def next(self, shown: Sequence[ShownMessage]) -> ModelTurn:
+        """The next turn of the conversation that the model was shown."""
+        with self._lock:
+            self.shown.append(list(shown))
+        told = [one.text for one in reversed(shown) if one.role == "user"]
+        found = [script for text in told for words, script in self._scripts.items() if words in text]
+        return found[0].next(shown) if found else ModelTurn("It is not known whose conversation this is.")
+
+
+class ScriptedFailure(Exception):
+    """A tool failed. Where a framework wants an exception of its own, the adapter's test translates."""
+
+
 @dataclass(slots=True)
 class ScriptedTool:
     """A tool that writes down what it was called with. ``is_foreign``: another's server describes it."""
