@@ -283,8 +283,23 @@ def test_a_system_prompt_that_changes_is_foreign(talk: MediatedConversation) -> 
     talk.prompt("You are a clerk.")
     talk.prompt("You are a clerk.")
     assert talk.is_clean
+    talk.prompt("You are a reader.", agent="reader")
+    assert talk.is_clean
     talk.prompt(f"You are a clerk. {PAGE}")
     assert not talk.is_clean
+
+
+def test_what_the_owner_says_again_in_a_new_message_is_said_again(talk: MediatedConversation, keep: Keep) -> None:
+    talk.context([owner(REQUEST)], starts=True)
+    assert seen(keep) == [("user", REQUEST)]
+    talk.context([owner(REQUEST)], starts=True, is_new=True)
+    talk.context([owner(REQUEST), owner(REQUEST)])
+    assert seen(keep) == [("user", REQUEST)] * 2
+
+
+def test_new_messages_that_another_ones_follow_are_not_the_owners(talk: MediatedConversation, keep: Keep) -> None:
+    talk.context([owner("Pay 9904-71."), ContextEntry(EntryKind.RESULT, PAGE)], starts=True, is_new=True)
+    assert seen(keep)[1:] == [("tool", "Pay 9904-71."), ("tool", PAGE)]
 
 
 def test_what_the_owner_said_is_in_the_next_conversations_prompt(

@@ -136,7 +136,7 @@ class MediatedConversation:
         self._lock = threading.RLock()
         self._reports = SessionReports(self._keep, name, mediator.owner, self._begin)
         self._seen: Counter[str] = Counter()
-        self._prompts: set[str] = set()
+        self._prompts: dict[str, set[str]] = {}
         self._offered: dict[str, str] = {}
         self._permits = CallPermits(self._keep, name, mediator.owner, self._reports)
         self._children: dict[str, list[MediatedConversation]] = {}
@@ -157,28 +157,31 @@ class MediatedConversation:
                 if not tool.is_programs and tool.digest not in self.mediator.pins:
                     self._reports.foreign(tool.texts, f"definition of {tool.name}")
 
-    def provider_side(self, what: str) -> None:
+    def provider_side(self, what: str, *, where: str = "at the model's provider") -> None:
         """The framework has the provider run something: it cannot be stopped, and what it reads is not seen."""
         with self._lock:
             if self.unmediated:
                 return
-            self.unmediated = f"{what} runs at the model's provider, out of reach of any guard."
+            self.unmediated = f"{what} runs {where}, out of reach of any guard."
             logger.warning("conversation %s is not mediated: %s", self.name, self.unmediated)
             if self._reports.has_begun:
                 self._reports.foreign(UNSEEN, "provider")
 
-    def prompt(self, text: str) -> None:
-        """The system prompt that the model is shown. The first one is the program's; another one is not pinned."""
+    def prompt(self, text: str, *, agent: str = "") -> None:
+        """The system prompt that an agent's model is shown. Its first one is the program's; another is not pinned."""
         with self._lock:
-            mark = mark_of(EntryKind.OTHER, text)
-            if self._prompts and mark not in self._prompts:
+            mark, known = mark_of(EntryKind.OTHER, text), self._prompts.setdefault(agent, set())
+            if known and mark not in known:
                 self._reports.foreign(text, "system prompt")
-            self._prompts.add(mark)
+            known.add(mark)
 
-    def context(self, entries: Sequence[ContextEntry], *, starts: bool = False) -> None:
-        """Report what of a context is new. ``starts``: a run starts, so what stands at its end is the owner's."""
+    def context(self, entries: Sequence[ContextEntry], *, starts: bool = False, is_new: bool = False) -> None:
+        """Report what of a context is new. ``starts``: a run starts, so what stands at its end is the owner's.
+
+        ``is_new``: these are only the messages that have just come, so one that was said before is said again.
+        """
         with self._lock:
-            counts: Counter[str] = Counter()
+            counts: Counter[str] = Counter(self._seen) if is_new else Counter()
             tail = _tail(entries) if starts else len(entries)
             for place, entry in enumerate(entries):
                 counts[entry.mark] += 1
