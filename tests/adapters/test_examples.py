@@ -11,13 +11,23 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NEEDS = {"langgraph_agent.py": "langchain", "openai_agent.py": "agents"}
+NEEDS = {
+    "langgraph_agent.py": "langchain",
+    "openai_agent.py": "agents",
+    "pydantic_ai_agent.py": "pydantic_ai",
+    "strands_agent.py": "strands",
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_an_example_ends_with_nothing_carried_out(name: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS[name])
+    run_example(name, tmp_path)
+
+
+def run_example(name: str, tmp_path: Path) -> None:
+    """Run an example as a reader does. Those of frameworks with an environment of their own are run there."""
     environment = os.environ | {"TRUEKEEP_HOME": str(tmp_path / "home")}
     command = [sys.executable, str(EXAMPLES / name)]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100)
