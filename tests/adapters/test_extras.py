@@ -12,13 +12,19 @@ from truekeep.errors import MissingExtra
 
 @pytest.mark.parametrize(
     ("adapter", "package", "extra"),
-    [("langgraph", "langchain.agents.middleware", "langgraph"), ("openai_agents", "agents", "openai-agents")],
+    [
+        ("langgraph", "langchain.agents.middleware", "langgraph"),
+        ("openai_agents", "agents", "openai-agents"),
+        ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
+        ("strands", "strands", "strands"),
+        ("strands_store", "strands", "strands"),
+    ],
 )
 def test_a_missing_framework_is_told_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, adapter: str, package: str, extra: str
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    for module in (adapter, "openai_items", "langgraph_store"):
+    for module in (adapter, "openai_items", "langgraph_store", "pydantic_parts", "strands_messages"):
         monkeypatch.delitem(sys.modules, f"truekeep.adapters.{module}", raising=False)
     with pytest.raises(MissingExtra) as missing:
         importlib.import_module(f"truekeep.adapters.{adapter}")

@@ -61,6 +61,12 @@ class Delegation:
 _running: ContextVar[Delegation | None] = ContextVar("truekeep_running_call", default=None)
 
 
+def running_conversation(keep: Keep) -> MediatedConversation | None:
+    """The conversation whose call is being carried out just here, if it is one of this keep's."""
+    delegation = _running.get()
+    return delegation.parent if delegation is not None and delegation.parent.mediator.keep is keep else None
+
+
 class Mediator:
     """The conversations of one keep. ``tools`` are the operator's declarations, which count before a framework's.
 
@@ -288,7 +294,7 @@ class MediatedConversation:
         with self._lock:
             text = shown if shown is not None else result if isinstance(result, str) else as_json(result)
             self._seen[mark_of(EntryKind.RESULT, text)] += 1
-            if any(child.is_clean and child._said == text for child in self._children.pop(call.id, ())):
+            if any(child.is_clean and child._said.strip() == text.strip() for child in self._children.pop(call.id, ())):
                 # A sub-agent that read nothing foreign answers as the agent itself would have.
                 self._reports.agent(text)
                 result = text = ""
