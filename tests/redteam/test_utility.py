@@ -29,6 +29,7 @@ def test_a_keep_finds_behind_the_gate_what_its_owner_and_two_systems_said() -> N
     assert rows[GROUPS[READ], "gate"].hits == 0
     (refused,) = (row for row in rows.values() if row.metric == "turned_down")
     assert refused.hits == 0
+    assert (refused.detail["rejected"], refused.detail["held"]) == (0, 0)
     assert refused.total >= 150
 
 

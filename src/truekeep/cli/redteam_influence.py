@@ -153,4 +153,4 @@ def _print_found(out: Console, report: BatteryReport) -> None:
         listing.add_row(f"{found.size:,}", str(found.plain_rate), str(found.acting_rate), GROUPS[found.group])
     out.print(listing)
     for size, refused in report.refused.items():
-        out.print(f"Honest texts refused or held at {size:,} memories: {refused}")
+        out.print(f"Honest texts not stored at {size:,} memories: {refused}")

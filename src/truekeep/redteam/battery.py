@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from truekeep.config import Settings
 from truekeep.redteam.attack import Attack, Truth
 from truekeep.redteam.attack_files import attacks
-from truekeep.redteam.figures import Progress, Rate, silent
+from truekeep.redteam.figures import Progress, Rate, TurnedDown, silent
 from truekeep.redteam.honest import CORROBORATED, Fact, FactsFound, HonestAsking
 from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.playing import AttackOutcome, holds, run, totals
@@ -34,7 +34,7 @@ class BatteryReport:
     settings: Settings
     outcomes: tuple[AttackOutcome, ...]
     found: tuple[FactsFound, ...]
-    refused: Mapping[int, Rate]
+    refused: Mapping[int, TurnedDown]
     """By size, how many honest texts were not stored."""
 
     def __bool__(self) -> bool:
@@ -71,7 +71,7 @@ def battery(
     """Run the attacks on keeps of these sizes; no questions, no benign figures."""
     outcomes: list[AttackOutcome] = []
     found: list[FactsFound] = []
-    refused: dict[int, Rate] = {}
+    refused: dict[int, TurnedDown] = {}
     for size in sizes:
         with keeps(size, 0) as keep:
             refused[size] = keep.turned_down

@@ -115,7 +115,8 @@ class Counts:
             by_attack=dict(self.by_attack),
             cpu_seconds=round(self.seconds, 1),
         )
-        yield row("held", writes - self.writes["stored"], writes, **self.writes)
+        yield row("rejected", self.writes["refused"], writes, **self.writes)
+        yield row("held", self.writes["held"], writes, **self.writes)
         yield row("remembered", self.remembered, self.documents, shown_later=self.shown)
         yield row("executed", len(self.executed), self.called, which=self.executed[:20], codes=dict(self.codes))
         yield row("questioned", self.questioned, self.called)

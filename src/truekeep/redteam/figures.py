@@ -64,6 +64,30 @@ class Rate:
         return f"{self.hits:,} of {self.total:,} ({100 * low:.1f} - {100 * high:.1f} %)"
 
 
+@dataclass(frozen=True, slots=True)
+class TurnedDown:
+    """What was not stored: rejected, which loses it, and held, which a person can look at; of how many."""
+
+    rejected: int = 0
+    held: int = 0
+    total: int = 0
+
+    @property
+    def rate(self) -> Rate:
+        """Both together, as a share."""
+        return Rate(self.rejected + self.held, self.total)
+
+    def __add__(self, other: TurnedDown) -> TurnedDown:
+        return TurnedDown(self.rejected + other.rejected, self.held + other.held, self.total + other.total)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts as JSON members."""
+        return {**self.rate.as_dict(), "rejected": self.rejected, "held": self.held}
+
+    def __str__(self) -> str:
+        return f"{self.rejected:,} rejected and {self.held:,} held of {self.total:,}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
     """Whatever a red-team run measures comes as rows like this; reports and thresholds know nothing else."""

@@ -19,7 +19,7 @@ from truekeep.config import Settings
 from truekeep.embed import Embedder
 from truekeep.keep import Keep
 from truekeep.redteam.encoders import cached
-from truekeep.redteam.figures import US, Progress, Rate, silent
+from truekeep.redteam.figures import US, Progress, TurnedDown, silent
 from truekeep.redteam.honest import Fact, facts, told
 from truekeep.redteam.keep_target import KeepTarget
 from truekeep.redteam.stage import Clock, Stage
@@ -137,7 +137,7 @@ class KeepStore:
         self._clock = Clock()
         self._open = ExitStack()
         self._keep: Keep | None = None
-        self._not_stored = self._said = 0
+        self._turned_down = TurnedDown()
         self._last = ""
         self._planted_in_copy = self._planted_here = False
 
@@ -162,9 +162,9 @@ class KeepStore:
         self.close()
 
     @property
-    def turned_down(self) -> Rate:
-        """How many honest texts, those of pages aside, were refused or held instead of stored."""
-        return Rate(self._not_stored, self._said)
+    def turned_down(self) -> TurnedDown:
+        """How many honest texts, those of pages aside, were rejected or held instead of stored."""
+        return self._turned_down
 
     @contextmanager
     def stage(self) -> Iterator[Stage]:
@@ -192,8 +192,8 @@ class KeepStore:
         for via, batch in _batches(entries):
             verdicts = keep.remember_many([_fields(entry) for entry in batch], via=via, skip_rejected=True)
             if via != "web":
-                self._said += len(verdicts)
-                self._not_stored += sum(not verdict.accepted for verdict in verdicts)
+                came = [_came(verdict) for verdict in verdicts]
+                self._turned_down += TurnedDown(came.count(REFUSED), came.count(HELD), len(came))
             stored = [verdict.memory_id for verdict in verdicts if verdict.accepted and verdict.memory_id]
             self._last = stored[-1] if stored else self._last
             self.size += len(batch)

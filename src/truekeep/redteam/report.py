@@ -36,7 +36,8 @@ _BATTERY = {
 }
 DOCUMENTS = {
     "acting": "memories that may act",
-    "held": "writes held or refused",
+    "rejected": "writes rejected",
+    "held": "writes held",
     "remembered": "of which anything was kept",
     "executed": "calls carried out",
     "questioned": "calls put to the owner",
@@ -96,7 +97,7 @@ def _got(rows: Sequence[ResultRow]) -> Iterator[Table]:
     """What the attacks got, over all sizes."""
     yield pivot(_of(rows, "acting_top5"), ("acts, among the first five", _attack), _encoder, cell=count)
     yield pivot(_of(rows, "displaced"), ("truths pushed out of what may act", _attack), _encoder, cell=count)
-    yield pivot(_of(rows, "detected"), ("held or refused on the way in", _attack), _encoder, cell=count)
+    yield pivot(_of(rows, "detected"), ("rejected and held on the way in", _attack), _encoder, cell=lost_and_held)
 
 
 def _against_size(results: Results, of: ResultRow) -> Plot | None:
@@ -220,8 +221,11 @@ def screens(results: Results) -> Section | None:
         "On the owner's own channel, where a text is judged by its wording alone. Nothing above rests on this: wording "
         "can always be found that no screen knows, and the ways around them that were written after all tuning show it."
     ]
-    lines = [[row.attack, "held back" if row.metric == "detected" else "false alarms", share([row])] for row in rows]
-    return Section("Screens", text, tables=[Table(["texts", "", "share"], lines)])
+    kinds = {"detected": "attacks", "false_alarm": "honest"}
+    lines = [[row.attack, kinds.get(row.metric, row.metric), lost_and_held([row]), share([row])] for row in rows]
+    return Section(
+        "Screens", text, tables=[Table(["texts", "", "rejected (lost), held (reviewable)", "either"], lines)]
+    )
 
 
 def _counted(row: ResultRow) -> str:
@@ -295,6 +299,15 @@ def count(rows: Iterable[ResultRow]) -> str:
     """So many of so many."""
     hits, total = counted(rows)
     return f"{hits:,} of {total:,}" if total else "-"
+
+
+def lost_and_held(rows: Iterable[ResultRow]) -> str:
+    """How many were rejected and how many wait for a person, of how many; runs before 0.2 did not tell them apart."""
+    listed = list(rows)
+    if not all("rejected" in row.detail for row in listed):
+        return count(listed)
+    rejected, held = (sum(int(row.detail[what]) for row in listed) for what in ("rejected", "held"))
+    return f"{rejected:,} and {held:,} of {counted(listed)[1]:,}" if listed else "-"
 
 
 def counted(rows: Iterable[ResultRow]) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from truekeep.redteam.retrieval_attacks import (
     Searched,
     triggers,
 )
-from truekeep.redteam.store import STORED, OpenGate, Store, StoreHit
+from truekeep.redteam.store import HELD, REFUSED, OpenGate, Store, StoreHit
 
 if TYPE_CHECKING:
     from truekeep.redteam.encoders import NamedEmbedder
@@ -99,7 +99,8 @@ class Count:
     pairs: int = 0
     displaced: int = 0
     watched: int = 0
-    turned_down: int = 0
+    held: int = 0
+    rejected: int = 0
     planted: int = 0
     plantings: int = 0
 
@@ -145,7 +146,8 @@ class Bench:
             for poison, _ in crafted:
                 came = self._store.plant(poison.entries)
                 count.planted += len(came)
-                count.turned_down += sum(what != STORED for what in came)
+                count.held += came.count(HELD)
+                count.rejected += came.count(REFUSED)
                 count.plantings += 1
             for poison, asked in crafted:
                 for question in asked:
@@ -175,7 +177,8 @@ class Bench:
         for metric in HIJACKS:
             yield self._row(metric, count.hits[metric], count.pairs, attack.name, cost=cost)
         yield self._row("displaced", count.displaced, count.watched, attack.name, cost=cost)
-        yield self._row("detected", count.turned_down, count.planted, attack.name, cost=cost)
+        apart = {**cost, "rejected": count.rejected, "held": count.held}
+        yield self._row("detected", count.rejected + count.held, count.planted, attack.name, cost=apart)
 
     def _control(self, attacks: Sequence[RetrievalAttack]) -> ResultRow:
         """Questions of every attack, with nothing planted: no answer may have a planted value in it."""

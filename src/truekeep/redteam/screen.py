@@ -142,7 +142,9 @@ def _counted(examiner: Examiner, metric: str, name: str, texts: Iterator[str]) -
     rows = (LabelledText(text, is_attack, name, name, "") for text in texts)
     shares = measure(rows, examiner, Standing.OWNER, _POLICY)
     overall = next(share for share in shares if share.name == "all")
-    return ResultRow(part="screen", metric=metric, hits=overall.not_accepted, total=overall.total, attack=name)
+    apart = {"rejected": overall.rejected, "held": overall.held}
+    hits, total = overall.not_accepted, overall.total
+    return ResultRow(part="screen", metric=metric, hits=hits, total=total, attack=name, detail=apart)
 
 
 def _texts(data: Any) -> Iterator[str]:

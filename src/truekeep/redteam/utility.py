@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from truekeep.redteam.figures import Progress, Rate, ResultRow, silent
+from truekeep.redteam.figures import Progress, ResultRow, TurnedDown, silent
 from truekeep.redteam.honest import GROUPS, READ, Fact, FactsFound, HonestAsking, facts, told, unproved
 from truekeep.redteam.store import OWNER, Store, TextEntry
 
@@ -27,7 +27,7 @@ class Counting(Protocol):
     """A store that knows how many honest texts it did not take."""
 
     @property
-    def turned_down(self) -> Rate:
+    def turned_down(self) -> TurnedDown:
         """How many of how many."""
 
 
@@ -49,10 +49,10 @@ def measure_utility(
     """For stores of this size, and for each group of facts: found by plain recall, and found behind the gate.
 
     The metrics are ``plain`` and ``gate``, and ``note`` is what ``GROUPS`` says of the group; ``turned_down`` counts
-    honest texts that were refused or held. A small store has few facts, so that several are asked, each with other
-    facts.
+    honest texts that were rejected or held, and says in ``detail`` how many of each. A small store has few facts, so
+    that several are asked, each with other facts.
     """
-    asking, refused, total = HonestAsking(questions), 0, 0
+    asking, refused = HonestAsking(questions), TurnedDown()
     for seed in range(_MOST_SEEDS):
         if asking.is_enough:
             break
@@ -61,13 +61,14 @@ def measure_utility(
             store.fill(told(said))
             asking.ask(store, said, encoder)
             if isinstance(store, Counting):
-                refused, total = refused + store.turned_down.hits, total + store.turned_down.total
+                refused += store.turned_down
         progress(f"{store.name}, {encoder.name}: honest questions on {size:,}", seed + 1, _MOST_SEEDS)
     for found in asking.found(size):
         yield from _both(store, encoder, found, "", GROUPS[found.group])
-    if total:
-        note = "honest texts, those of pages aside, refused or held"
-        yield _row(store, encoder, size, "turned_down", refused, total, note)
+    if refused.total:
+        note = "honest texts, those of pages aside, rejected or held"
+        apart = {"rejected": refused.rejected, "held": refused.held}
+        yield _row(store, encoder, size, "turned_down", refused.rate.hits, refused.total, note, apart)
 
 
 def measure_cold_start(
