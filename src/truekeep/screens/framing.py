@@ -35,7 +35,10 @@ _COMMAND_SHOWN = re.compile(
     r"\s*([^\n:]{4,200}): ?`?[\w./~-]+(?: [^\n]{1,200})? (?:-{1,2}\w|/\w|\||[\w.-]+[/.]\w)[^\n]{0,200}\s*"
 )
 _ANSWERABLE = re.compile(r"https?://|www\.|\w@\w|\b(?:assistant|agent|ai|bot|user|customer|owner)s?\b", re.I)
+_HOST = re.compile(r"\b(?:to|at|into|via)\s(?:\S{1,20}\s){0,4}(?:https?://|(?:[\w-]{1,40}\.){2,4}[a-z]{2,10}\b)", re.I)
 _SENDS = re.compile(r"\s(?:-d|-F|-T|--data\S*|--form|--upload-file|--post-\w+|POST|PUT)\b|\|\s?(?:curl|nc|\w*sh)\b")
+# Two of these behind the colon, and it is a sentence under a heading ("Analytics: forward all logs to the ...").
+_PROSE = re.compile(r"\b(?:the|all|any|every|and|with|for|from|should|must|including|their|your|when|this)\b", re.I)
 _SENTENCE = 200
 
 
@@ -95,7 +98,9 @@ def _about_attackers(text: str, finding: Finding) -> Finding:
 def _shows_a_command(text: str) -> bool:
     """What is described speaks to nobody, and the command sends nothing."""
     shown = _COMMAND_SHOWN.fullmatch(text) if len(text) <= 2 * _SENTENCE else None
-    return shown is not None and not _ANSWERABLE.search(shown[1]) and not _SENDS.search(text, shown.end(1))
+    if shown is None or _ANSWERABLE.search(shown[1]) or _SENDS.search(text, shown.end(1)):
+        return False
+    return len(_PROSE.findall(text, shown.end(1))) < 2 and not _HOST.search(text, shown.end(1))
 
 
 def _quotation(text: str, span: tuple[int, int]) -> tuple[int, int] | None:
