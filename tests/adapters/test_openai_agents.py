@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 pytest.importorskip("agents")
 
 from agents import Agent, FunctionTool, RunConfig, Runner, SQLiteSession, WebSearchTool, handoff
+from agents.exceptions import ModelBehaviorError
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
 from truekeep import Keep, Tool, TruekeepError
@@ -212,3 +214,17 @@ def test_an_agent_with_a_tool_that_cannot_be_guarded_is_refused(keep: Keep) -> N
     with pytest.raises(TruekeepError) as refused:
         protect(agent, keep)
     assert refused.value.code == "tool_not_guardable"
+
+
+def test_an_approval_counts_for_the_arguments_that_the_owner_was_shown_and_no_others(
+    keep: Keep, tmp_path: Path
+) -> None:
+    box = Toolbox()
+    script = ModelScript([turn(READS), turn(pays(amount=317)), ModelTurn("Done.")])
+    agent = SdkAgent(agent_of(keep, script, box), tmp_path, ())
+    assert agent.run("a", OWNER).waits
+    for item in agent.stopped["a"][1]:
+        item.raw_item.arguments = json.dumps({**PAY, "amount": 3170})
+    with pytest.raises(ModelBehaviorError):  # the SDK notices it before the adapter does
+        agent.resume("a", yes=True)
+    assert box.pay.calls == []

@@ -52,6 +52,8 @@ _HOSTED = frozenset(
     }
 )
 """What OpenAI runs itself."""
+_MOST_ASKED = 256
+"""Calls that wait for an approval; one that was asked about before all of these is asked for again."""
 _names: WeakKeyDictionary[RunContextWrapper[Any], str] = WeakKeyDictionary()
 
 
@@ -125,8 +127,8 @@ class Protection:
         self._agents: dict[int, tuple[Agent[Any], ProtectedAgent]] = {}
         self._runs: WeakKeyDictionary[RunContextWrapper[Any], MediatedConversation] = WeakKeyDictionary()
         self._calls: dict[str, tuple[MediatedConversation, AgentCall]] = {}
-        self._asked: set[str] = set()
-        """Calls that the SDK was told to ask the owner about; one that comes without that was approved by nobody."""
+        self._asked: dict[str, str] = {}
+        """Calls that the SDK was told to ask the owner about, by id: name and arguments that the owner was shown."""
         self._own = _memory_tools(self) if memory_tools else []
 
     def agent(self, agent: Agent[Any]) -> ProtectedAgent:
@@ -188,7 +190,9 @@ class Protection:
             conversation, call = self._call(context, call_id, tool.name, arguments)
             permit = await asyncio.to_thread(conversation.judge, call)
             if permit.waits:
-                self._asked.add(call_id)
+                self._asked[call_id] = call.mark
+                while len(self._asked) > _MOST_ASKED:
+                    del self._asked[next(iter(self._asked))]
             else:
                 conversation.again(call, permit)  # it is used up when the call is carried out
             return permit.waits or await _asks(asks, context, arguments, call_id)
@@ -198,8 +202,8 @@ class Protection:
 
     async def _permit(self, conversation: MediatedConversation, call: AgentCall) -> CallPermit:
         permit = await asyncio.to_thread(conversation.judge, call)
-        if permit.waits and call.id in self._asked:  # the SDK gets here only after the owner approved just this call
-            self._asked.discard(call.id)
+        # The SDK gets here only after an approval, which counts for the call that the owner was shown and no other.
+        if permit.waits and self._asked.pop(call.id, None) == call.mark:
             permit = await asyncio.to_thread(lambda: conversation.decided(call, yes=True))
         self._calls.pop(call.id, None)
         return permit
