@@ -46,16 +46,26 @@ from typing import Any, ClassVar
 
 
 class TruekeepError(Exception):
-    """Base of all errors: ``str(error)`` says what happened, ``hint`` what to do, ``code`` is for programs."""
+    """Base of all errors: ``str(error)`` says what happened, ``hint`` what to do, ``code`` is for programs.
+
+    None of the three is ever empty. A class without a code or a hint for all its errors does not come into being, and
+    one error that is given none, or a blank one, has its class's.
+    """
 
     code: str = "error"
-    default_hint: ClassVar[str] = ""
+    default_hint: ClassVar[str] = "Run 'truekeep doctor': it says what is installed and what is wrong with it."
 
     def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
-        super().__init__(message)
-        if code is not None:
+        super().__init__(message if message.strip() else "It could not be done.")
+        if code is not None and code.strip():
             self.code = code
-        self.hint = self.default_hint if hint is None else hint
+        self.hint = hint if hint is not None and hint.strip() else self.default_hint
+
+    def __init_subclass__(cls) -> None:
+        """Refuse a class whose errors would have no code, or would not say what to do."""
+        super().__init_subclass__()
+        if not (cls.code.strip() and cls.default_hint.strip()):
+            raise TypeError(f"{cls.__name__} needs a code and a default_hint.")
 
     def as_dict(self) -> dict[str, str]:
         """The error as the members that the CLI's and the service's JSON carry."""
@@ -66,6 +76,7 @@ class InputError(TruekeepError, ValueError):
     """The caller passed something that cannot be used; nothing was changed."""
 
     code = "invalid_input"
+    default_hint = "Check what was passed against the documentation of the call; nothing was changed."
 
 
 class InvalidName(InputError):
@@ -79,18 +90,23 @@ class InvalidText(InputError):
     """Text that cannot be remembered: not a string, empty, too long or not valid Unicode."""
 
     code = "invalid_text"
+    default_hint = "Pass a text of at least one visible character and at most the length that the settings allow."
 
 
 class InvalidRequest(InputError):
     """An argument that is out of its range or of the wrong kind."""
 
     code = "invalid_request"
+    default_hint = "Correct what the message names and try again; nothing was changed."
 
 
 class UnknownChannel(InputError):
     """No channel of that name is configured."""
 
     code = "unknown_channel"
+    default_hint = (
+        "List the channels with 'truekeep channels list'; the operator adds one in the settings or enrols it."
+    )
 
 
 class UnknownScope(InputError):
@@ -104,24 +120,30 @@ class UnknownPolicy(InputError):
     """No policy preset of that name."""
 
     code = "unknown_policy"
+    default_hint = "Use policy='strict' or policy='inform'."
 
 
 class ConfigError(InputError):
     """A settings file or environment variable that cannot be used."""
 
     code = "invalid_config"
+    default_hint = (
+        "Correct it in config.toml or in the environment; 'truekeep config show' says what counts and where it was set."
+    )
 
 
 class RuleError(InputError):
     """A rule file that cannot be used; ``faults`` lists every reason with file and line."""
 
     code = "invalid_rules"
+    default_hint = "Correct the rule file; 'truekeep rules lint' shows every fault with its line."
 
 
 class PromptSecurityError(InputError):
     """A custom prompt or template that is refused."""
 
     code = "unsafe_prompt"
+    default_hint = "Change the prompt; 'truekeep prompts check' says what it must not have."
 
 
 class MissingExtra(InputError):
@@ -158,12 +180,14 @@ class AnswerRefused(TruekeepError):
     """What came back is not an answer of the service; nothing of it is used."""
 
     code = "not_the_service"
+    default_hint = "Check the address, and what stands between this client and 'truekeep serve'."
 
 
 class NotAllowed(TruekeepError):
     """The channel behind this call does not have the capability it needs."""
 
     code = "not_allowed"
+    default_hint = "Use a channel, or a token, that may do this; the owner or the operator can."
 
 
 class NotServed(NotAllowed, AttributeError):
@@ -177,6 +201,7 @@ class ActionRefused(NotAllowed):
     """The act boundary does not let this call happen; ``answer`` says why."""
 
     code = "action_denied"
+    default_hint = "Ask the owner to say it, or leave the call out."
 
     def __init__(self, message: str, *, answer: Any = None, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, code=code, hint=hint)
@@ -194,12 +219,14 @@ class TicketRefused(NotAllowed):
     """The ticket cannot be used for this call, or not any more."""
 
     code = "ticket_refused"
+    default_hint = "Check the call again and use the ticket of that answer."
 
 
 class UnknownId(TruekeepError, LookupError):
     """Nothing in this keep has that id."""
 
     code = "unknown_id"
+    default_hint = "Look it up again: ids and names are those that this keep lists."
 
 
 class KeepClosed(TruekeepError):
@@ -213,12 +240,14 @@ class KeyUnavailable(TruekeepError):
     """The key is missing, unreadable, or does not open this keep."""
 
     code = "key_unavailable"
+    default_hint = "Check the key directory and who may read it; 'truekeep doctor' shows both."
 
 
 class StoreError(TruekeepError):
     """The database file cannot be used."""
 
     code = "store_error"
+    default_hint = "Run 'truekeep doctor' for details; what was acknowledged is kept."
 
 
 class StoreCorrupt(StoreError):

@@ -170,7 +170,7 @@ def _arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict
         if kind is inspect.Parameter.VAR_KEYWORD:
             if not named.keys().isdisjoint(value):
                 # One of the two would be judged and the other used.
-                raise InvalidRequest("An argument was given twice.", code="argument_twice")
+                raise InvalidRequest("An argument was given twice.", code="argument_twice", hint="Give it once.")
             named |= value
         else:
             named[parameter] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value

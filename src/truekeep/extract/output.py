@@ -33,6 +33,7 @@ class OutputRefused(InputError):
     """One memory of a model's reply that is not of the required form."""
 
     code = "invalid_output"
+    default_hint = "Nothing of it is kept; the conversation can be distilled again."
 
 
 @dataclass(frozen=True, slots=True)

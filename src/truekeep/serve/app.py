@@ -28,7 +28,7 @@ from truekeep.serve.limits import Buckets
 from truekeep.serve.logs import LOGGER
 from truekeep.serve.metrics import Metrics
 from truekeep.serve.pool import Pool
-from truekeep.serve.problem import problem, problem_of
+from truekeep.serve.problem import DESCRIBED, problem, problem_of
 from truekeep.serve.rest import ROUTERS
 from truekeep.serve.rest.openapi import ServedDocument, describe
 from truekeep.serve.service import Service
@@ -40,8 +40,8 @@ from truekeep.trust.origin import keep_name
 _log = logging.getLogger(LOGGER)
 _WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method", "Not with this method.")}
 _UNKNOWN = "(unknown)"
+_UNICODE = "Send whole characters: an escape such as \\ud83d stands only before its other half."
 _SPARE_THREADS = 4
-_DESCRIBED = "GET /openapi.json describes every path and what it takes."
 
 
 def create_app(
@@ -130,17 +130,19 @@ def _answer_errors(app: FastAPI, document: ServedDocument) -> None:
         known = await anyio.to_thread.run_sync(document.names)
         wrong = [{"where": _named(one["loc"], known), "kind": one["type"]} for one in error.errors()[:20]]
         first = ".".join(wrong[0]["where"])[:200] if wrong else "the request"
-        return problem(422, "invalid_body", f"The request is not valid at {first}.", hint=_DESCRIBED, errors=wrong)
+        return problem(422, "invalid_body", f"The request is not valid at {first}.", hint=DESCRIBED, errors=wrong)
 
     @app.exception_handler(UnicodeEncodeError)
     async def not_text(_: Request, error: UnicodeEncodeError) -> Response:
         del error  # it holds what was sent
-        return problem(422, "text_not_unicode", "The request has lone surrogates, which are no characters.")
+        return problem(
+            422, "text_not_unicode", "The request has lone surrogates, which are no characters.", hint=_UNICODE
+        )
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> Response:
         code, detail = _WORDS.get(error.status_code, ("invalid_request", "The request cannot be read."))
-        return problem(error.status_code, code, detail, hint=_DESCRIBED, headers=error.headers)
+        return problem(error.status_code, code, detail, hint=DESCRIBED, headers=error.headers)
 
     @app.exception_handler(Exception)
     async def unforeseen(_: Request, error: Exception) -> Response:

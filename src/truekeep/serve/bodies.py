@@ -27,6 +27,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+LATER = "Wait for the answers to what is under way, then send it again."
 _FORM_CAP = 4_096
 """Bytes that are read of somebody who is not known yet: a sign-in has a token and an address to go on to."""
 
@@ -34,9 +35,9 @@ _FORM_CAP = 4_096
 class RequestRefused(Exception):
     """A request that is answered at the edge."""
 
-    def __init__(self, status: int, code: str, detail: str) -> None:
+    def __init__(self, status: int, code: str, detail: str, hint: str) -> None:
         super().__init__(code)
-        self.answer = problem(status, code, detail, headers={"Connection": "close"})
+        self.answer = problem(status, code, detail, hint=hint, headers={"Connection": "close"})
 
 
 class Bodies:
@@ -62,7 +63,9 @@ class Bodies:
                         self._hold(admission.payer, len(part))
                         self._require_room(admission.payer, size, cap)
             except TimeoutError:
-                raise RequestRefused(408, "body_too_slow", "The request did not arrive in time.") from None
+                raise RequestRefused(
+                    408, "body_too_slow", "The request did not arrive in time.", "Send it again."
+                ) from None
             body, parts = b"".join(parts), []
             yield body
         finally:
@@ -86,9 +89,9 @@ class Bodies:
         if size > cap:
             raise _too_large(cap)
         if self._of[payer] > self._settings.bodies_per_token:
-            raise RequestRefused(429, "too_much_at_once", "Too much of what you sent is waiting already.")
+            raise RequestRefused(429, "too_much_at_once", "Too much of what you sent is waiting already.", LATER)
         if self.held > self._settings.bodies_cap:
-            raise RequestRefused(503, "service_busy", "The service holds as many requests as it can.")
+            raise RequestRefused(503, "service_busy", "The service holds as many requests as it can.", LATER)
 
     def _hold(self, payer: str, size: int) -> None:
         self.held += size
@@ -102,13 +105,13 @@ async def _parts(receive: Receive) -> AsyncIterator[bytes]:
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            raise RequestRefused(400, "body_cut_off", "The request ended before its body did.")
+            raise RequestRefused(400, "body_cut_off", "The request ended before its body did.", "Send it again.")
         yield message.get("body", b"")
         more = message.get("more_body", False)
 
 
 def _too_large(cap: int) -> RequestRefused:
-    return RequestRefused(413, "body_too_large", f"A request's body has at most {cap:,} bytes.")
+    return RequestRefused(413, "body_too_large", f"A request's body has at most {cap:,} bytes.", "Send it in parts.")
 
 
 _NOT_JSON = "The body is not JSON."

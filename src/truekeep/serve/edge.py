@@ -20,7 +20,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from truekeep.errors import ServiceBusy, TruekeepError
-from truekeep.serve.bodies import App, Bodies, Message, Receive, RequestRefused, Scope, Send
+from truekeep.serve.bodies import LATER, App, Bodies, Message, Receive, RequestRefused, Scope, Send
 from truekeep.serve.entrance import ADMISSION, Admission, Entrance
 from truekeep.serve.limits import Shares
 from truekeep.serve.logs import LOGGER
@@ -76,7 +76,7 @@ class Edge:
         self._under_way[payer] += 1
         try:
             if self._under_way[payer] > self.settings.requests_at_once:
-                raise RequestRefused(429, "too_many_at_once", "Too many requests are under way already.")
+                raise RequestRefused(429, "too_many_at_once", "Too many requests are under way already.", LATER)
             await self._admitted(scope, receive, send, admission)
         finally:
             self._under_way[payer] -= 1
@@ -87,7 +87,10 @@ class Edge:
         await self._count(scope, admission.payer)
         if scope["method"] not in _SAFE and sender_of(Headers(scope=scope)) is Sender.FOREIGN_PAGE:
             # A browser adds credentials it remembers to whatever a page has it send.
-            raise RequestRefused(403, "cross_origin", "This came from a page elsewhere, so nothing was done.")
+            detail = "This came from a page elsewhere, so nothing was done."
+            raise RequestRefused(
+                403, "cross_origin", detail, "Send it from a program, or from the service's own pages."
+            )
         scope[ADMISSION] = admission
         scope[IDENTITY] = admission.identity
         turn = scope[TURN] = self._turns.turn(admission.payer)

@@ -51,6 +51,7 @@ _VERSION = re.compile(rb"[0-9A-Za-z.-]{0,40}")
 _ANY_TOKEN = Permit(())
 """To connect takes a token; what each tool takes is asked when it is called."""
 _BODY_CAP, _IDLE_SECONDS = 1_000_000, 1_800.0
+_AGREED = "Send the version that the server agreed to when the connection was opened."
 
 
 def mount(app: FastAPI, service: Service) -> None:
@@ -124,17 +125,19 @@ async def _refused(scope: Scope, body: bytes) -> Response | None:
     """Why the transport is not given a request. Its own refusals would repeat what was sent."""
     version = next((value for name, value in scope["headers"] if name == b"mcp-protocol-version"), b"")
     if not _VERSION.fullmatch(version):
-        return problem(400, "invalid_protocol_version", "The header MCP-Protocol-Version cannot be used.")
+        return problem(400, "invalid_protocol_version", "The header MCP-Protocol-Version cannot be used.", hint=_AGREED)
     if scope["method"] != "POST":
         return None
     if len(body) > _BODY_CAP:
-        return problem(413, "body_too_large", f"A message has at most {_BODY_CAP:,} bytes.")
+        return problem(413, "body_too_large", f"A message has at most {_BODY_CAP:,} bytes.", hint="Send less at once.")
     try:
         jsonrpc_message_adapter.validate_python(await parsed(body), by_name=False)
     except InvalidRequest as error:
         return problem_of(error)
     except ValidationError:
-        return problem(400, "invalid_message", "That is no message of JSON-RPC 2.0.")
+        return problem(
+            400, "invalid_message", "That is no message of JSON-RPC 2.0.", hint="Use a client that speaks MCP."
+        )
     return None
 
 

@@ -26,6 +26,8 @@ from truekeep.read.reader import sanitised_json
 from truekeep.types import Verdict
 
 MEDIA_TYPE = "application/problem+json"
+DESCRIBED = "GET /openapi.json describes every path and what it takes."
+"""The hint of a refusal that has none of its own."""
 _STATUSES: tuple[tuple[type[TruekeepError], int], ...] = (
     (NotAuthenticated, 401),
     (TicketRefused, 409),
@@ -59,11 +61,14 @@ def problem(
     code: str,
     detail: str,
     *,
-    hint: str = "",
+    hint: str,
     headers: Mapping[str, str] | None = None,
     **more: Any,
 ) -> JSONResponse:
-    """A refusal or failure as an answer. ``error`` repeats ``detail`` for callers of the library's dictionaries."""
+    """A refusal or failure as an answer. ``error`` repeats ``detail`` for callers of the library's dictionaries.
+
+    It always says what to do: a blank hint becomes where everything is described.
+    """
     body: dict[str, Any] = {
         "type": f"urn:truekeep:problem:{code}",
         "title": HTTPStatus(status).phrase,
@@ -72,7 +77,7 @@ def problem(
         "success": False,
         "error": detail,
         "code": code,
-        "hint": hint,
+        "hint": hint if hint.strip() else DESCRIBED,
         "findings": [],
     }
     # The one sanitiser once more: whatever an error came to hold, no reader of it is told to do anything.

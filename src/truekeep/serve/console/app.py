@@ -57,7 +57,7 @@ def _answer_errors(console: FastAPI) -> None:
             then = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             asked = request.url.replace(path=f"{PATH}/sign-in", query="").include_query_params(then=then)
             return RedirectResponse(f"{asked.path}?{asked.query}", status_code=303)
-        return await _told(request, 401, error.code, str(error))
+        return await _told(request, 401, error.code, str(error), error.hint)
 
     @console.exception_handler(TruekeepError)
     async def ours(request: Request, error: TruekeepError) -> Response:
@@ -66,20 +66,20 @@ def _answer_errors(console: FastAPI) -> None:
     @console.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         del error  # it holds what was sent
-        return await _told(request, 400, "invalid_request", spoken(request).t("frame.invalid"))
+        return await _told(request, 400, "invalid_request", spoken(request).t("frame.invalid"), "")
 
     @console.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> Response:
-        return await _told(request, error.status_code, "not_found", spoken(request).t("frame.nothing_here"))
+        return await _told(request, error.status_code, "not_found", spoken(request).t("frame.nothing_here"), "")
 
     @console.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
         return await _told(request, 500, "internal_error", spoken(request).t("frame.went_wrong"), type(error).__name__)
 
 
-async def _told(request: Request, status: int, code: str, detail: str, hint: str = "") -> Response:
-    """A refusal as a page; with the frame around it for whoever is signed in."""
-    told = {"code": code, "detail": detail, "hint": hint}
+async def _told(request: Request, status: int, code: str, detail: str, hint: str) -> Response:
+    """A refusal as a page; with the frame around it for whoever is signed in. It always says what to do."""
+    told = {"code": code, "detail": detail, "hint": hint or spoken(request).t("frame.back")}
     desk = getattr(request.state, "desk", None)
     if desk is None:
         return bare_page(request, "problem.html", status=status, **told)

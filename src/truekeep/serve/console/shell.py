@@ -55,7 +55,8 @@ class Shell:
 
         if scope["method"] not in _SAFE and sender_of(Headers(scope=scope)) is not Sender.OWN_PAGE:
             detail = "This did not come from the console's own pages, so nothing was done."
-            await problem(403, "cross_origin", detail)(scope, receive, sending)
+            hint = "Open the console itself and do it there."
+            await problem(403, "cross_origin", detail, hint=hint)(scope, receive, sending)
             return
         try:
             await self._app(scope, receive, sending)

@@ -79,7 +79,11 @@ def leaves(tool: Tool, arguments: Mapping[str, Any]) -> tuple[ArgumentLeaf, ...]
                 raise InvalidRequest("A call has too many values.", hint="Split it into smaller calls.")
             if len(paths) < len(found):
                 # "to[0]" beside "to": ["…"] would be judged, and the other one used.
-                raise InvalidRequest("Two values of a call go by the same name.", code="argument_twice")
+                raise InvalidRequest(
+                    "Two values of a call go by the same name.",
+                    code="argument_twice",
+                    hint="Give every argument a name of its own, in visible characters.",
+                )
     return tuple(found)
 
 
