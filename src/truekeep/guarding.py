@@ -6,7 +6,7 @@
 
 The call is checked, its ticket redeemed, and only then does the tool run, with a copy of the arguments that were
 judged. A session of the host's is told what the tool returned, and of what it awaits or yields each part before it is
-handed on. A call that is denied raises
+handed on; what a tool says when it fails is as foreign as what it returns. A call that is denied raises
 ``ActionRefused``; one that the owner has to confirm raises ``ConfirmationNeeded`` with the ticket to confirm, and runs
 when it is called again with ``ticket=``. A tool that fails has used its ticket up: nothing happens twice.
 """
@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import traceback
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, contextmanager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from truekeep.act.boundary import ActionAnswer, Ticket
@@ -24,6 +26,8 @@ from truekeep.act.calls import plain_arguments
 from truekeep.errors import ActionRefused, ConfirmationNeeded, InvalidRequest, TicketRefused
 
 R = TypeVar("R")
+_MOST_ERRORS = 16
+"""Errors of one chain or group that are reported."""
 
 
 class Checks(Protocol):
@@ -56,26 +60,25 @@ def guard(
         _redeem(session, action, given, ticket, run)
         return given
 
-    host: object = session
-
-    def seen(result: Any) -> Any:
-        if isinstance(host, _Observes):
-            host.observe_result(action, result)
-        return result
+    report = _Report(session, action)
 
     if _is_coroutine(tool):
 
         @functools.wraps(_wrapped(tool))
         async def guarded_async(*args: Any, ticket: Ticket | str | None = None, **kwargs: Any) -> Any:
             given = let_through(args, kwargs, ticket)
-            return _watched(await _call(tool, signature, given), seen)
+            with report.of_failure():
+                result = await _call(tool, signature, given)
+            return _watched(result, report)
 
         return guarded_async  # type: ignore[return-value]
 
     @functools.wraps(_wrapped(tool))
     def guarded(*args: Any, ticket: Ticket | str | None = None, **kwargs: Any) -> R:
         given = let_through(args, kwargs, ticket)
-        return _watched(_call(tool, signature, given), seen)  # type: ignore[no-any-return]
+        with report.of_failure():
+            result = _call(tool, signature, given)
+        return _watched(result, report)  # type: ignore[no-any-return]
 
     return guarded
 
@@ -88,31 +91,72 @@ class _Observes(Protocol):
         """Report a tool's result."""
 
 
-def _watched(result: Any, seen: Callable[[Any], Any]) -> Any:
+class _Report:
+    """Tells the host's session what a tool gave back, also when it failed: a model reads both."""
+
+    def __init__(self, session: object, action: str) -> None:
+        self._session = session
+        self._action = action
+
+    def seen(self, result: Any) -> Any:
+        """The result, once the session knows of it."""
+        if isinstance(self._session, _Observes):
+            self._session.observe_result(self._action, result)
+        return result
+
+    @contextmanager
+    def of_failure(self) -> Iterator[None]:
+        """Report what the tool raises, before anybody can read it. Being stopped from outside says nothing."""
+        try:
+            yield
+        except (GeneratorExit, KeyboardInterrupt, CancelledError):
+            raise
+        except BaseException as error:
+            self.seen("\n".join(_said(error, _MOST_ERRORS)))
+            raise
+
+
+def _said(error: BaseException | None, most: int) -> list[str]:
+    """What an error says, with its notes, the errors it is a group of and those it came from."""
+    if error is None or most < 1:
+        return []
+    own = "".join(traceback.format_exception_only(error)).strip()
+    within = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    said = [own]
+    for other in (*within, error.__cause__, error.__context__):
+        said += _said(other, most - len(said))
+    return said
+
+
+def _watched(result: Any, report: _Report) -> Any:
     """A result, reported. It is what a tool returned that says whether it is yet to come, not how it was defined.
 
     A plain function may return a coroutine or a generator; its text is foreign only once it is there.
     """
     if inspect.isawaitable(result):
-        return _awaited(result, seen)
+        return _awaited(result, report)
     if inspect.isgenerator(result):
-        return _each(result, seen)
-    return _each_async(result, seen) if inspect.isasyncgen(result) else seen(result)
+        return _each(result, report)
+    return _each_async(result, report) if inspect.isasyncgen(result) else report.seen(result)
 
 
-async def _awaited(result: Awaitable[Any], seen: Callable[[Any], Any]) -> Any:
-    return _watched(await result, seen)
+async def _awaited(result: Awaitable[Any], report: _Report) -> Any:
+    with report.of_failure():
+        there = await result
+    return _watched(there, report)
 
 
-def _each(results: Iterator[Any], seen: Callable[[Any], Any]) -> Iterator[Any]:
-    for result in results:
-        yield _watched(result, seen)
+def _each(results: Iterator[Any], report: _Report) -> Iterator[Any]:
+    with report.of_failure():
+        for result in results:
+            yield _watched(result, report)
 
 
-async def _each_async(results: Any, seen: Callable[[Any], Any]) -> AsyncIterator[Any]:
-    async with aclosing(results):
-        async for result in results:
-            yield _watched(result, seen)
+async def _each_async(results: Any, report: _Report) -> AsyncIterator[Any]:
+    with report.of_failure():
+        async with aclosing(results):
+            async for result in results:
+                yield _watched(result, report)
 
 
 def _wrapped(tool: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,9 +170,11 @@ def _is_coroutine(tool: Callable[..., Any]) -> bool:
 
 def _name_of(tool: Callable[..., Any]) -> str:
     """A tool's real name: of the function behind a partial, of a method, or of a framework's tool object."""
-    inner = tool
+    inner: Any = tool
     while isinstance(inner, functools.partial):
         inner = inner.func
+    if inspect.ismethod(inner) and inner.__name__ == "__call__":
+        inner = inner.__self__
     named = getattr(inner, "__name__", None) or getattr(inner, "name", None)
     if not isinstance(named, str) or named == "<lambda>":
         raise InvalidRequest(

@@ -152,7 +152,7 @@ class Intake:
     ) -> None:
         """Check a tool's result, and record it as what its declaration makes of it."""
         channel = self._channels.get("tool")
-        text = result if isinstance(result, str) else _as_json(result)
+        text = _printed(result)
         if len(text) > self._settings.observe_cap:
             # What is too long to be looked at is somebody else's in any case; its beginning is kept as text.
             text = text[: self._settings.observe_cap]
@@ -185,6 +185,15 @@ class Intake:
         return origin, relayed
 
 
+def _printed(result: object) -> str:
+    """A result as text. Whatever it is, it was handed on, so there is always something to take it in as."""
+    try:
+        text = str.__str__(result) if isinstance(result, str) else _as_json(result)
+    except Exception:
+        return UNPRINTABLE
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _as_json(result: object) -> str:
     try:
         return json.dumps(result, ensure_ascii=False, default=str)
@@ -192,4 +201,6 @@ def _as_json(result: object) -> str:
         return str(result)
 
 
+UNPRINTABLE = "(a result that cannot be printed)"
+"""What a session took in when a tool gave something that is no text and cannot be made one."""
 _NAMES = tuple(Fields.__annotations__)
