@@ -100,7 +100,7 @@ def salvage(keep_name: str, home: str | None, output: str) -> None:  # noqa: ARG
     from truekeep.ops.salvage import salvage as salvage_keep  # noqa: PLC0415 - loads the store
 
     for entry in salvage_keep(keep_name, home=home):
-        click.echo(json.dumps(entry, ensure_ascii=False))
+        print_json(entry, indent=None)
 
 
 def _verified(keep_name: str, home: str | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import click
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, table
 from truekeep.config import Paths, Settings, default_channels
+from truekeep.trust.fence import one_line
 
 _SECRET = ("key", "secret", "token", "password")
 _NO_SECRET = frozenset({"judge_key_env", "tls_key", "jwt_keys"})
@@ -37,10 +38,10 @@ def show(home: str | None, output: str) -> None:
         return
     out = console()
     for name, path in where.items():
-        out.print(f"{name:7} {path}", soft_wrap=True)
+        out.print(f"{name:7} {one_line(str(path))}", soft_wrap=True)
     listing = table("setting", "from", "value", wide="value")
     for one in listed:
-        listing.add_row(one["name"], one["from"], str(one["value"]))
+        listing.add_row(one["name"], one["from"], one_line(str(one["value"])))
     out.print(listing)
 
 

@@ -20,6 +20,7 @@ from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, print_styled
 from truekeep.config import Paths, Settings
 from truekeep.errors import StoreTampered, TruekeepError
+from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -185,7 +186,7 @@ def _print(out: Console, checks: list[DoctorCheck]) -> None:
     for check in checks:
         mark, style = check.mark
         rows = Table.grid(Column(width=5), Column(width=width), Column(overflow="fold"))
-        rows.add_row(Text(mark, style=style), Text(check.name, style="bold"), Text(check.value))
+        rows.add_row(Text(mark, style=style), Text(one_line(check.name), style="bold"), Text(one_line(check.value)))
         out.print(rows)
         if check.hint:
-            print_styled(out, (check.hint, "yellow"), indent=5)
+            print_styled(out, (one_line(check.hint), "yellow"), indent=5)

@@ -10,6 +10,7 @@ from truekeep.cli.options import common, with_keep
 from truekeep.cli.output import console, print_json
 from truekeep.config import Paths, Settings
 from truekeep.errors import InvalidRequest, TruekeepError
+from truekeep.trust.fence import one_line
 
 
 @click.group()
@@ -31,12 +32,12 @@ def status(home: str | None, output: str) -> None:
         print_json({"directory": str(paths.keys), "master": master, "keeps": keeps})
         return
     out = console()
-    out.print(f"key directory  {paths.keys}", soft_wrap=True)
-    out.print(f"master key     {master['id'] or master['problem']} (from {master['source']})")
+    out.print(f"key directory  {one_line(str(paths.keys))}", soft_wrap=True)
+    out.print(f"master key     {master['id'] or one_line(master['problem'])} (from {master['source']})")
     for keep in keeps:
-        out.print(f"{keep['name']}", style="bold")
+        out.print(one_line(keep["name"]), style="bold")
         for line in _lines(keep):
-            out.print(f"  {line}", soft_wrap=True)
+            out.print(f"  {one_line(line)}", soft_wrap=True)
 
 
 @keys.command()

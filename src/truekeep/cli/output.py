@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+_UNUSUAL = re.compile(r"[^\n -~]")
 STYLES = {Decision.ACCEPT: "bold green", Decision.QUARANTINE: "bold yellow", Decision.REJECT: "bold red"}
 WORDS = {Decision.ACCEPT: "accepted", Decision.QUARANTINE: "held for review", Decision.REJECT: "rejected"}
 
@@ -26,9 +28,18 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False)
 
 
-def print_json(data: Any) -> None:
+def as_json(data: Any, *, indent: int | None = 2) -> str:
+    """Data for programs, exact, with whatever a terminal would obey or hide written as an escape."""
+    return _UNUSUAL.sub(_visible, json.dumps(data, ensure_ascii=False, indent=indent))
+
+
+def print_json(data: Any, *, indent: int | None = 2) -> None:
     """Data for programs."""
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    click.echo(as_json(data, indent=indent))
+
+
+def _visible(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
 def print_styled(out: Console, *parts: tuple[str, str], indent: int = 0) -> None:

@@ -13,7 +13,9 @@ import click
 
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import Decorated
+from truekeep.cli.output import print_json
 from truekeep.errors import InvalidRequest, UnknownId
+from truekeep.trust.fence import one_line, sanitised
 
 if TYPE_CHECKING:
     from truekeep.rules import Fault, Loaded, Rule
@@ -42,11 +44,12 @@ def list_rules(paths: tuple[str, ...], lane: Any, output: str, home: str | None)
     loaded = _loaded(paths, home)
     chosen = [rule for rule in loaded.rules if lane is None or rule.runs_in(lane)]
     if output == "json":
-        click.echo(json.dumps([_brief(rule) for rule in chosen], ensure_ascii=False, indent=2))
+        print_json([_brief(rule) for rule in chosen])
     else:
         for rule in chosen:
             lane_name = rule.lane or "never"
-            click.echo(f"{rule.id}  {rule.severity.label:<8}  {lane_name:<7}  {rule.response.value:<10}  {rule.title}")
+            title = one_line(rule.title)
+            click.echo(f"{rule.id}  {rule.severity.label:<8}  {lane_name:<7}  {rule.response.value:<10}  {title}")
     _say_faults(loaded)
 
 
@@ -62,20 +65,20 @@ def show(rule_id: str, paths: tuple[str, ...], output: str, home: str | None) ->
     if rule is None:
         raise UnknownId("no rule of that id is loaded", hint="Run 'truekeep rules list' to see them.")
     if output == "json":
-        click.echo(json.dumps(_full(rule), ensure_ascii=False, indent=2))
+        print_json(_full(rule))
         return
-    click.echo(f"{click.style(rule.id, bold=True)}  {rule.title}")
+    click.echo(f"{click.style(rule.id, bold=True)}  {one_line(rule.title)}")
     click.echo(f"{rule.severity.label}, {rule.threat.value}, {rule.response.value}, lane {rule.lane or 'never'}")
-    click.echo(f"from {rule.file}:{rule.line}")
+    click.echo(f"from {one_line(str(rule.file))}:{rule.line}")
     if rule.skipped:
-        click.echo(f"skipped: {rule.skipped}")
-    click.echo(f"\n{rule.description}\n\nfires when: {rule.combination}")
+        click.echo(f"skipped: {one_line(rule.skipped)}")
+    click.echo(f"\n{sanitised(rule.description)}\n\nfires when: {one_line(rule.combination)}")
     for condition in rule.conditions:
         for spec in condition.patterns:
-            click.echo(f"  {condition.name}. {condition.field} {spec.operator} {spec.source}")
+            click.echo(f"  {condition.name}. {condition.field} {spec.operator} {one_line(spec.source)}")
         if condition.metric:
             click.echo(f"  {condition.name}. {condition.metric} {condition.operator} {condition.threshold:g}")
-    click.echo(f"\n{len(rule.cases)} test cases; references: {', '.join(rule.references) or 'none'}")
+    click.echo(f"\n{len(rule.cases)} test cases; references: {one_line(', '.join(rule.references)) or 'none'}")
 
 
 @rules.command()
@@ -92,12 +95,12 @@ def lint(paths: tuple[str, ...], benign: str | None, cases: bool, output: str, h
 
     faults = lint_rules(_loaded(paths, home), benign=_benign(benign), run=cases)
     if output == "json":
-        click.echo(json.dumps([fault.as_dict() for fault in faults], ensure_ascii=False, indent=2))
+        print_json([fault.as_dict() for fault in faults])
     elif output == "sarif":
         from truekeep import __version__  # noqa: PLC0415 - only for this format
         from truekeep.rules.sarif import fault_log  # noqa: PLC0415
 
-        click.echo(json.dumps(fault_log(faults, __version__), ensure_ascii=False, indent=2))
+        print_json(fault_log(faults, __version__))
     else:
         _print_faults(faults)
     if any(fault.severity == "error" for fault in faults):
@@ -130,7 +133,8 @@ def test(paths: tuple[str, ...], output: str, home: str | None) -> None:
         for outcome in failed:
             wanted = "to fire" if outcome.case.fires else "not to fire"
             click.echo(
-                f"{outcome.rule.file}:{outcome.case.line}: {outcome.rule.id} expected {wanted} ({outcome.case.group})"
+                f"{one_line(str(outcome.rule.file))}:{outcome.case.line}: {outcome.rule.id} expected {wanted}"
+                f" ({one_line(outcome.case.group)})"
             )
         click.echo(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     _say_faults(loaded)
@@ -225,12 +229,12 @@ def _loaded(paths: Sequence[str], home: str | None) -> Loaded:
 
 def _say_faults(loaded: Loaded) -> None:
     for fault in loaded.errors:
-        click.echo(str(fault), err=True)
+        click.echo(one_line(str(fault)), err=True)
 
 
 def _print_faults(faults: Sequence[Fault]) -> None:
     for fault in faults:
-        click.echo(str(fault))
+        click.echo(one_line(str(fault)))
     errors = sum(fault.severity == "error" for fault in faults)
     click.echo(f"{errors} errors, {len(faults) - errors} warnings", err=True)
 

@@ -13,7 +13,9 @@ import click
 
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import Decorated
+from truekeep.cli.output import print_json
 from truekeep.errors import InvalidRequest
+from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
     from truekeep.rules.sarif import Scanned
@@ -91,7 +93,7 @@ def scan(
             item = Scanned(piece.name, piece.text, result, piece.line)
             found.append(item)
             if output == "ndjson":
-                click.echo(json.dumps(as_dict(item), ensure_ascii=False))
+                print_json(as_dict(item), indent=None)
     _print(found, count, output)
     if found:
         sys.exit(REFUSED)
@@ -104,7 +106,7 @@ def _engine(rule_paths: tuple[str, ...], lane: Any, home: str | None) -> Any:
     paths = Paths.resolve(home)
     loaded = load([Path(path) for path in rule_paths]) if rule_paths else active(paths.config)
     for fault in loaded.errors:
-        click.echo(str(fault), err=True)
+        click.echo(one_line(str(fault)), err=True)
     if not loaded.rules:
         raise InvalidRequest("no usable rules", hint="Run 'truekeep rules lint PATH' to see what is wrong with them.")
     return Engine(loaded.rules, cache_dir=paths.cache / "rules", lane=lane)
@@ -202,14 +204,12 @@ def as_dict(item: Scanned) -> dict[str, Any]:
 
 def _print(found: list[Any], count: int, output: str) -> None:
     if output == "json":
-        click.echo(
-            json.dumps({"scanned": count, "found": [as_dict(item) for item in found]}, ensure_ascii=False, indent=2)
-        )
+        print_json({"scanned": count, "found": [as_dict(item) for item in found]})
     elif output == "sarif":
         from truekeep import __version__  # noqa: PLC0415 - only for this format
         from truekeep.rules.sarif import scan_log  # noqa: PLC0415
 
-        click.echo(json.dumps(scan_log(found, __version__), ensure_ascii=False, indent=2))
+        print_json(scan_log(found, __version__))
     elif output == "text":
         for item in found:
             _print_item(item)
@@ -217,10 +217,13 @@ def _print(found: list[Any], count: int, output: str) -> None:
 
 
 def _print_item(item: Any) -> None:
+    """Findings for people. Whoever wrote what is scanned also chose the file's name, and may have put lines into it."""
+    name = one_line(item.name)
     for match in item.scan.matches:
         line = item.line + item.text[: match.span[0]].count("\n")
         severity = click.style(match.rule.severity.label, fg="red" if match.rule.severity >= 3 else "yellow")
         view = "" if match.view == "raw" else f" (in the {match.view} view)"
-        click.echo(f"{item.name}:{line}: {severity} {match.rule.id} {match.rule.title}{view}: {match.excerpt}")
+        rule = f"{match.rule.id} {one_line(match.rule.title)}"
+        click.echo(f"{name}:{line}: {severity} {rule}{view}: {one_line(match.excerpt)}")
     if item.scan.overrun:
-        click.echo(f"{item.name}:{item.line}: not scanned to the end: {item.scan.overrun}")
+        click.echo(f"{name}:{item.line}: not scanned to the end: {item.scan.overrun}")
