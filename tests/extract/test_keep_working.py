@@ -307,6 +307,22 @@ def test_who_stands_below_the_owner_may_only_add_to_a_session(keep: Keep, clock:
     assert held.ttl == timedelta(days=30)
 
 
+@pytest.mark.parametrize("via", ["web", "email", "agent", "tool"])
+@pytest.mark.parametrize(
+    ("theirs", "owners"),
+    [({"context": "Theirs."}, {"data": {"mine": 1}}), ({"data": {"theirs": 1}}, {"context": "Mine."})],
+)
+def test_what_somebody_else_wrote_into_a_session_does_not_become_the_owners_by_what_is_put_beside_it(
+    keep: Keep, via: str, theirs: dict[str, Any], owners: dict[str, Any]
+) -> None:
+    keep.working.put("s", via=via, **theirs)
+    assert keep.working.put("s", via="user", **owners).via == via
+    assert keep.working.put("s", via="user", ttl=timedelta(days=1)).via == via
+    whole = keep.working.put("s", via="user", data={"mine": 1}, context="Mine.")
+    assert whole.via == "user"
+    assert keep.working.put("s", via=via, data={"theirs": 2}).via == via
+
+
 @pytest.mark.parametrize("via", ["web", "agent"])
 def test_what_somebody_below_the_owner_began_does_not_shorten_the_owners_session(
     keep: Keep, clock: Clock, via: str

@@ -32,7 +32,7 @@ class WorkingMemory:
     data: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     context: str = ""
     via: str = ""
-    """The channel that data and context were last written over."""
+    """The channel that data and context count as: the lowest of those that anything in them was written over."""
     speaker: str | None = None
     """What the owner is called."""
     ttl: timedelta | None = None

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from truekeep.errors import InvalidRequest, NotAllowed
+from truekeep.errors import InvalidRequest, NotAllowed, UnknownChannel
 from truekeep.extract.conversation import Message
 from truekeep.extract.jobs import DONE
 from truekeep.extract.working import Summarise, Window, WorkingMemory, own_words, window
@@ -105,7 +105,7 @@ class WorkingSessions:
             given: dict[str, Any] = {field: value for field, value in changed.items() if value is not None}
             if not may_change:
                 given |= _added(before, given)
-            after = replace(before, **given, via=via if writes else before.via, updated_at=now)
+            after = replace(before, **given, via=self._writer(before, given, via), updated_at=now)
             self._rows.put(entry, after)
             if writes and standing is Standing.HEARSAY:
                 self._sessions.took_in(entry, name, f"Data was put into it over the channel '{via}'.")
@@ -201,6 +201,24 @@ class WorkingSessions:
         newest = max((one.at for one in seen), default=memory.updated_at)
         messages = tuple(_message(one) for one in seen)
         return replace(memory, messages=messages, updated_at=max(memory.updated_at, newest))
+
+    def _writer(self, before: WorkingMemory, given: Mapping[str, Any], via: str) -> str:
+        """The channel that a session's data and context count as: the lowest of those that anything in them is from."""
+        replaced = {name for name in ("data", "context") if name in given}
+        if not replaced:
+            return before.via
+        kept = any(getattr(before, name) for name in {"data", "context"} - replaced)
+        merged = "data" in replaced and bool(before.data) and self._channels.get(via).standing is not Standing.OWNER
+        if not before.via or not (kept or merged):
+            return via
+        return min((before.via, via), key=self._standing)
+
+    def _standing(self, name: str) -> Standing:
+        """How high a channel stands; one that is gone by now, or has no standing of its own, counts as hearsay."""
+        try:
+            return self._channels.get(name).standing or Standing.HEARSAY
+        except UnknownChannel:
+            return Standing.HEARSAY
 
     def _require_clean(self, candidate: Candidate) -> None:
         verdict = self._gate.weigh(candidate)

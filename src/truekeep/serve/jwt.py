@@ -72,15 +72,24 @@ class Issuer:
 
     def _identity(self, claims: dict[str, Any]) -> Identity:
         names = self._settings
-        given = claims[names.jwt_capabilities_claim]
-        listed = given.split() if isinstance(given, str) else list(given)
+        listed = _listed(claims[names.jwt_capabilities_claim])
         channel = checked_channel(claims[names.jwt_channel_claim])
         subject = str(claims["sub"])
+        if not subject.strip():
+            raise jwt.InvalidSubjectError  # nobody would sign what this token decides
         digest = hashlib.sha256(f"{claims['iss']}\0{subject}".encode()).hexdigest()
         return Identity(
             token_id=f"jwt-{digest[:12]}",
             keep_pattern=checked_pattern(claims[names.jwt_keep_claim]),
             channel=channel,
-            capabilities=checked_capabilities(frozenset(map(str, listed)), channel),
+            capabilities=checked_capabilities(listed, channel),
             subject=subject[:100],
         )
+
+
+def _listed(given: object) -> frozenset[str]:
+    """Capabilities as words in a text or a list. An object that says ``{"delete": false}`` gives none."""
+    words = given.split() if isinstance(given, str) else given
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise jwt.InvalidTokenError
+    return frozenset(words)

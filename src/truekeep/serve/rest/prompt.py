@@ -6,6 +6,7 @@ roles were sent: nothing that is remembered speaks with the operator's authority
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query
@@ -25,6 +26,7 @@ from truekeep.trust.origin import AGENT
 from truekeep.types import Recalled
 
 if TYPE_CHECKING:
+    from truekeep.extract.working import Window, WorkingMemory
     from truekeep.serve.pool import Lease
 
 router = resource("", "memory prompt")
@@ -107,16 +109,26 @@ def _origin(hit: Recalled) -> str:
 def _said(lease: Lease, session: str) -> list[dict[str, Any]]:
     window = lease.keep.working.window(session)
     found = lease.keep.working.get(session)
-    context = "\n".join(part for part in (found.context if found else "", window.summary) if part)
-    before = [_message("user", fence.fenced([fence.one_line(context)]))] if context else []
+    before = [_message("user", fence.fenced(lines))] if (lines := list(_before(found, window))) else []
     owners = owner_channels(lease)
     return before + [_turn(message, owners) for message in window.messages]
 
 
+def _before(found: WorkingMemory | None, window: Window) -> Iterator[str]:
+    """A session's context, and what fell out of its window, each as a line of the fence with its own marker."""
+    if found is not None and found.context:
+        yield fence.line(found.context, as_of=found.updated_at, origin=found.via, may_act=False)
+    if found is not None and window.summary:
+        yield fence.line(window.summary, as_of=found.updated_at, origin="summary", may_act=False)
+
+
 def _turn(message: Message, owners: frozenset[str]) -> dict[str, Any]:
-    """A message of the conversation. What was merely read is inside the fence, as memories are."""
-    if message.channel == AGENT:
-        return _message("user" if message.role == "user" else "assistant", fence.sanitised(message.text))
+    """A message of the conversation. What was merely read is inside the fence, as memories are.
+
+    So is what came with an agent's token as the user's words: only the owner's token says what the owner said.
+    """
+    if message.channel == AGENT and message.role != "user":
+        return _message("assistant", fence.sanitised(message.text))
     if message.channel in owners:
         return _message("user", fence.sanitised(message.text))
     line = fence.line(message.text, as_of=message.at, origin=message.channel, may_act=False)
