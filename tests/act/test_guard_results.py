@@ -225,6 +225,37 @@ def test_arguments_are_copied_and_typed_and_a_lying_subclass_of_int_is_what_it_p
     assert [(payee, int(amount), type(amount)) for payee, amount in paid] == [("Northwind", 300, int)]
 
 
+HIDING = [
+    "{}\x00",
+    "{}\u200b",
+    "\ufeff{}",
+    "{}\u200d",
+    "{}\u202e",
+    "{}\u00ad",
+    "{}\x1b",
+    "{}\U000e0041",
+    "{}\ufe0f",
+]
+
+
+@pytest.mark.parametrize("hiding", HIDING)
+def test_a_target_with_characters_that_nobody_sees_is_not_what_the_owner_said(session: Session, hiding: str) -> None:
+    paid: list[str] = []
+
+    def pay(account: str, amount: int) -> None:
+        paid.append(account)
+
+    session.observe("web", "The weather is fine.", principal="https://news.example")
+    session.observe("user", "Please pay 300 euros to account 1180-22")
+    guarded = guard(pay, session=session)
+    with pytest.raises(ConfirmationNeeded) as asked:
+        guarded(hiding.format("1180-22"), 300)
+    assert asked.value.answer.code == "hidden_characters"
+    assert paid == []
+    guarded("1180-22", 300)
+    assert paid == ["1180-22"]
+
+
 @pytest.mark.parametrize("liar", [Turncoat("Mallory"), {Turncoat("Mallory"): "x"}, [Turncoat("Mallory")]])
 def test_a_text_that_prints_a_text_that_lies_is_copied_as_plain_text(liar: Any) -> None:
     copied = plain_arguments({"payee": liar})["payee"]

@@ -212,7 +212,7 @@ class KeepCalls(Writing, Reading, ActCalls, Incidents, RemovalCalls):
 
     def plan_prompt(self, session: str) -> Steps[list[dict[str, str]]]:
         """What to ask a model for a plan with."""
-        reply = yield from self._told("GET", session, "plan")
+        reply = yield from self._told("GET", session, "plan", wanted="write read")
         return list(Members(reply.members).each("messages", lambda one: Members(one).everything()))
 
     def take_plan(self, session: str, reply: str) -> Steps[Sequence[PlanEntry]]:
@@ -227,10 +227,16 @@ class KeepCalls(Writing, Reading, ActCalls, Incidents, RemovalCalls):
         return Members(reply.members).flag("clean")
 
     def _told(
-        self, method: str, session: str, *rest: str, body: Mapping[str, Any] | None = None, key: str | None = None
+        self,
+        method: str,
+        session: str,
+        *rest: str,
+        body: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        wanted: str = "write",
     ) -> Steps[ServiceReply]:
         """What only the host says of a session, or asks about it, with the owner's token."""
-        caller = yield from self.line.caller("write", self.over, of_channel="observe")
+        caller = yield from self.line.caller(wanted, self.over, of_channel="observe")
         where = ("sessions", session_name(session), *rest)
         return (yield from self.line.ask(caller, method, *where, body=body, key=key))
 

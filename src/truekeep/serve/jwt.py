@@ -76,7 +76,7 @@ class Issuer:
         channel = checked_channel(claims[names.jwt_channel_claim])
         subject = str(claims["sub"])
         if not subject.strip():
-            raise jwt.InvalidSubjectError  # nobody would sign what this token decides
+            raise jwt.InvalidTokenError  # nobody would sign what this token decides
         digest = hashlib.sha256(f"{claims['iss']}\0{subject}".encode()).hexdigest()
         return Identity(
             token_id=f"jwt-{digest[:12]}",

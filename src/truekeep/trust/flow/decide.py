@@ -44,7 +44,7 @@ from truekeep.trust.flow.leaks import (
     telling_values,
 )
 from truekeep.trust.flow.moments import is_moment
-from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, read
+from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, has_hidden, read
 from truekeep.trust.flow.requests import PROVING, ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, is_place, leaves, words_of
 from truekeep.trust.flow.scope import RequestScope, reading_scopes, scopes
@@ -96,7 +96,21 @@ def judge(evidence: SessionEvidence, name: str, arguments: Mapping[str, Any]) ->
         return CallJudgement(Answer.CONFIRM, "operator_asks", ("The operator has this tool confirmed.",))
     if evidence.clean:
         return _clean(evidence, ToolCall(tool, name, found), reading)
-    return _reading(evidence, tool, found) if reading else _effect(evidence, ToolCall(tool, name, found))
+    if reading:
+        return _reading(evidence, tool, found)
+    return _unhidden(_effect(evidence, ToolCall(tool, name, found)), found)
+
+
+def _unhidden(judged: CallJudgement, found: tuple[ArgumentLeaf, ...]) -> CallJudgement:
+    """No yes to an effect while a target is more than it looks like: a tool is given what nobody sees, too."""
+    hidden = [
+        leaf for leaf in found if leaf.role in (ArgumentRole.TARGET, ArgumentRole.WHOLE) and has_hidden(leaf.text)
+    ]
+    if judged.answer is not Answer.ALLOW or not hidden:
+        return judged
+    origins = {**judged.origins, **dict.fromkeys((leaf.path for leaf in hidden), ValueOrigin.NOWHERE)}
+    why = ("A target has characters that are not seen.",)
+    return replace(judged, answer=Answer.CONFIRM, code="hidden_characters", reasons=why, origins=origins)
 
 
 def _looks_up(evidence: SessionEvidence, tool: Tool, found: tuple[ArgumentLeaf, ...]) -> bool:

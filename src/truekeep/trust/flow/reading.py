@@ -21,7 +21,7 @@ from truekeep.data import read_table
 from truekeep.text.analysis import analysed
 from truekeep.text.dates import resolved
 from truekeep.text.decode import decoded
-from truekeep.text.fold import loose, plain
+from truekeep.text.fold import INVISIBLE, loose, plain
 from truekeep.text.tokens import Kind
 from truekeep.text.view import View
 
@@ -30,6 +30,7 @@ __all__ = [
     "TypedValue",
     "disguised",
     "disguises_of",
+    "has_hidden",
     "hidden_texts",
     "pairs",
     "read",
@@ -44,6 +45,10 @@ _GLUE = re.compile(r"[\w][_.@:/\\+=~#&%?*-]+[\w]|^[~/@#]")
 _CJK = re.compile("[\u3400-\u9fff]")
 _JOINED = re.compile(r"[_./@:#=\\+~]|\d")
 _NOT_ALNUM = re.compile(r"[\W_]+")
+_SHAPING = "\u200c\u200d\ufe00-\ufe0f"
+_HIDDEN = re.compile(
+    rf"(?![{_SHAPING}])(?:[{INVISIBLE}]|[\x0b\x0c\x1c-\x1f\u2800])|(?<=[!-~])[{_SHAPING}]|[{_SHAPING}](?=[!-~])"
+)
 _GROUPS = re.compile(r"(?<![\w.])\d{2,}(?:[ -]\d{2,})+(?![\w])")
 _DATE = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?:-?\d\d){0,3}")
 _SUB_ADDRESS = re.compile(r"\+[^@]*@")
@@ -130,6 +135,14 @@ def pairs(words: Iterable[str]) -> frozenset[str]:
     """Neighbouring Chinese characters, two by two: one alone names nothing."""
     row = list(words)
     return frozenset(a + b for a, b in pairwise(row) if _CJK.fullmatch(a) and _CJK.fullmatch(b))
+
+
+def has_hidden(text: str) -> bool:
+    """Whether a text has characters that are not seen, and that the normal form leaves out.
+
+    Joiners between letters of a script that needs them, and what makes a sign an emoji, are no disguise.
+    """
+    return _HIDDEN.search(text) is not None
 
 
 def disguised(text: str) -> str:
