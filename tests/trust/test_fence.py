@@ -121,6 +121,20 @@ ANGLES = named(
 )
 SLASHES = named(r"^SOLIDUS|SLASH$|BIG SOLIDUS|RISING DIAGONAL$|DIAGONAL UPPER RIGHT TO LOWER LEFT$")
 
+# What is in no such name: Unicode's table of confusable characters, and shapes that a terminal draws alike.
+BARS += list("\u205e\u239c\u23aa\u23fd\u258f\u2595\u2999\u2f01\ufe31\uffe8")
+OPENERS += list("\u231c\u231e\u250c\u2554")
+ANGLES += list("\u1438\u16b2\u2264\u22b2\u23f4\u25c0\u25c1\u2989\u2a79\u2a7d\u2aaa\u2b9c\u2bc7\U0001d236")
+SLASHES += list("\u1735\u2041\u2cc6\u2f03\u31d3\U0001d23a")
+
+
+HONEST = ["書くノートを買った", "[नोट] चाय पीता हूँ। ठीक है।", "[ⴰⵎⴰⵏ] ⵏ ⵓⵎⴰⵏ", "«Бистро» и ≤ 5"]
+
+
+@pytest.mark.parametrize("text", HONEST)
+def test_letters_and_stops_that_look_like_a_mark_are_left_alone(text: str) -> None:
+    assert fence.line(text, as_of=MOMENT, origin="user", may_act=True).endswith(f"] {text}")
+
 
 @pytest.mark.parametrize("bar", BARS)
 def test_no_bracket_and_bar_that_look_alike_pass_for_a_marker(bar: str) -> None:

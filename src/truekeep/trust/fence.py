@@ -20,24 +20,30 @@ NOTICE = (
 OLDER = "older"
 """How a line is marked that something newer was said about."""
 
-# Look-alikes, by what Unicode calls them: solidus, slash and rising diagonal.
-_SLASHES = "/\u2044\u2215\u2571\u27cb\u29c4\u29f8\u2afb\u2afd\u2e4a\u3033\uff0f\u233f\u2341"
+# Look-alikes, by what Unicode calls them (solidus, slash, rising diagonal) and by its table of confusable characters,
+# but for letters and stops that honest sentences are written with.
+_SLASHES = (
+    "/\u1735\u2041\u2044\u2215\u2571\u27cb\u29c4\u29f8\u2afb\u2afd\u2cc6\u2e4a\u2f03\u3033\u31d3\uff0f"
+    "\u233f\u2341\U0001d23a"
+)
 _TAG_OPENING = re.compile(rf"[<\uff1c\ufe64](?=\s*[!?\u200c\u200d{_SLASHES}]|[^\W\d_])")
 # Marks that look like an opening bracket. They quote honest words in some languages, so they are left alone unless what
 # follows would make a tag of the fence of them.
 _LIKE_TAG = re.compile(
-    r"[<\uff1c\ufe64\u00ab\u02c2\u02f1\u1438\u16b2\u2039\u226a\u227a\u22d6\u22d8\u2329\u25c4\u25c5\u276c\u276e\u2770\u27e8\u27ea"
-    r"\u2991\u29fc\u2abb\u3008\u300a\ufe3d\ufe3f]"
+    r"[<\uff1c\ufe64\u00ab\u02c2\u02f1\u1438\u16b2\u2039\u2264\u2266\u226a\u227a\u22b2\u22d6\u22d8\u2329\u23f4"
+    r"\u25c0\u25c1\u25c4\u25c5\u276c\u276e\u2770\u27e8\u27ea"
+    r"\u2989\u2991\u29fc\u2a79\u2a7d\u2aaa\u2abb\u2b9c\u2bc7\u3008\u300a\ufe3d\ufe3f\U0001d236]"
     rf"(?=[^\w]{{0,4}}(?:[{_SLASHES}]|memor))",
     re.IGNORECASE,
 )
 # What opens a bracket with a bar in it could pass for the marker that a line of the fence begins with.
 _BRACKETS = (
-    "\\[\u2045\u2308\u230a\u23a1-\u23a3\u2772\u27e6\u27ec\u298b\u298d\u298f\u2997\u2e20\u2e22\u2e55\u2e57"
+    "\\[\u231c\u231e\u250c\u2554\u2045\u2308\u230a\u23a1-\u23a3\u2772\u27e6\u27ec\u298b\u298d\u298f\u2997\u2e20\u2e22\u2e55\u2e57"
     "\u3010\u3014\u3016\u3018\u301a\ufe17\ufe39\ufe3b\ufe47\ufe5d\uff3b"
 )
 _BARS = (
-    "|\u00a6\u01c0\u01c1\u02c8\u02cc\u2016\u2223\u2225\u23d0\u23af\u23f8\u2502\u2503\u2506\u2507\u250a\u250b\u254e\u254f\u2551"
+    "|\u00a6\u01c0\u01c1\u02c8\u02cc\u2016\u205e\u239c\u239f\u23a5\u23aa\u23b8\u23b9\u23fd\u258f\u2595\u2999\u299a"
+    "\u2f01\ufe31\ufe33\uffe8\u2016\u2223\u2225\u23d0\u23af\u23f8\u2502\u2503\u2506\u2507\u250a\u250b\u254e\u254f\u2551"
     "\u2758-\u275a\u2980\u2ae6\u2af4\u2afe\u2aff\u2e3e\uff5c\uffe4\U0001d100"
 )
 _MARKER = re.compile(f"[{_BRACKETS}](?=[^\\n]{{0,400}}[{_BARS}])")
