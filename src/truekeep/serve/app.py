@@ -21,6 +21,7 @@ from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
 from truekeep.serve.chores import Chores
 from truekeep.serve.console import app as console
+from truekeep.serve.console.shell import PATH
 from truekeep.serve.console.visits import Visits
 from truekeep.serve.edge import Edge
 from truekeep.serve.entrance import Entrance
@@ -35,6 +36,7 @@ from truekeep.serve.service import Service
 from truekeep.serve.settings import ServeSettings
 from truekeep.serve.tokens import TokenBook
 from truekeep.serve.warmup import Warmup
+from truekeep.serve.ways_in import require_permits
 from truekeep.trust.origin import keep_name
 
 _log = logging.getLogger(LOGGER)
@@ -81,6 +83,7 @@ def create_app(
     visits = Visits(pool.paths.keys, chosen) if chosen.console else None
     if visits is not None:
         console.mount(app, service, visits)
+    require_permits(app, beside=frozenset({"/openapi.json", "/mcp", PATH}))
     return Edge(app, service, Entrance(service.authenticator, visits))
 
 

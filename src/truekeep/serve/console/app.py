@@ -31,6 +31,7 @@ from truekeep.serve.console.shell import PATH, Shell
 from truekeep.serve.console.visits import Visits
 from truekeep.serve.problem import status_of
 from truekeep.serve.service import Service
+from truekeep.serve.ways_in import require_page_permits
 
 PAGES = (inbox, calls, memories, incident, audit, dashboard)
 """A page is a module with a ``router`` and an ``ENTRY``."""
@@ -46,6 +47,7 @@ def mount(app: FastAPI, service: Service, visits: Visits) -> None:
     console.state = State({"service": service, "visits": visits, "entries": ENTRIES})
     for router in ROUTERS:
         console.include_router(router)
+    require_page_permits(console.routes)
     _answer_errors(console)
     app.mount(PATH, Shell(console))
 

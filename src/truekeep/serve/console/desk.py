@@ -134,6 +134,9 @@ class Desk:
             return Verification(False, 0, 0, (str(error),)), 0
 
 
+_ASKING: set[Callable[[Request], Desk]] = set()
+
+
 def signed_in(*, is_here: bool = True) -> Callable[[Request], Desk]:
     """What a path function depends on: the desk of a person who is signed in and may have the page."""
 
@@ -146,7 +149,13 @@ def signed_in(*, is_here: bool = True) -> Callable[[Request], Desk]:
         desk.permit.require(desk.identity.capabilities, code="role_missing")
         return desk
 
+    _ASKING.add(dependency)
     return dependency
+
+
+def asks_for_a_desk(call: object) -> bool:
+    """Whether this is a dependency that lets in only a person who is signed in and may have the page."""
+    return call in _ASKING
 
 
 Seated = Annotated[Desk, Depends(signed_in())]
