@@ -14,6 +14,7 @@ from truekeep.errors import ConfigError
 from truekeep.serve import app as service
 from truekeep.serve.console import app as console
 from truekeep.serve.console.desk import Seated
+from truekeep.serve.rest import ROUTERS
 from truekeep.serve.rest.routes import resource
 
 
@@ -53,7 +54,7 @@ def _another_class_at_a_listed_path() -> APIRouter:
 def test_a_route_without_a_permit_keeps_the_service_from_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[], APIRouter]
 ) -> None:
-    monkeypatch.setattr(service, "ROUTERS", (*service.ROUTERS, made()))
+    monkeypatch.setattr(service, "ROUTERS", (*ROUTERS, made()))
     with pytest.raises(ConfigError) as refused:
         service.create_app(tmp_path)
     assert refused.value.code == "way_in_not_listed"
