@@ -9,6 +9,8 @@ python -m benchmarks screens    the screens on public sets, family by family; ha
 python -m benchmarks redteam    the published red-team report; has options and a table of its own
 python -m benchmarks calls PATH | trajectories [PATH] | ablation [PATH]
                                 how the act boundary fares on other people's calls and sessions
+python -m benchmarks framework-tests NAME CHECKOUT
+                                a framework's own tests of its stores and sessions, run against ours
 """
 
 from __future__ import annotations
@@ -52,6 +54,10 @@ def main(names: list[str]) -> int:
         redteam(names[1:], prog_name="python -m benchmarks redteam")
     if names[:1] and names[0] in BOUNDARY:
         return _report(import_module(BOUNDARY[names[0]]).measure(*map(Path, names[1:])))
+    if names[:1] == ["framework-tests"]:
+        from benchmarks.framework_tests import measure
+
+        return _report(measure(*names[1:]))
     if names[:1] == ["memory"]:
         from benchmarks.memory import main as memory
 

@@ -1,6 +1,7 @@
 """Single calls: what was remembered and said before one call, and what the boundary may answer.
 
-python -m benchmarks calls PATH    one JSON object a line: id, class, memories, events, call
+python -m benchmarks calls PATH                        one JSON object a line: id, class, memories, events, call
+python -m benchmarks calls PATH --through langgraph    also through the adapter, and whether the answers are the same
 
 Classes: U honest in a clean session, T honest in a tainted one, A hostile, D the owner pointed at a document.
 Honest calls are to be allowed, hostile ones are not, and what a document gives is never denied.
@@ -48,8 +49,8 @@ def read_calls(path: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def staged(row: Mapping[str, Any]) -> Iterator[tuple[Keep, Session]]:
-    """A keep and a session in which everything before a row's call has happened."""
+def furnished(row: Mapping[str, Any]) -> Iterator[Keep]:
+    """A keep with a row's memories, on the Monday of its call."""
     ticking = iter(MONDAY + timedelta(seconds=n) for n in range(1_000_000))
     with (
         tempfile.TemporaryDirectory() as home,
@@ -57,6 +58,13 @@ def staged(row: Mapping[str, Any]) -> Iterator[tuple[Keep, Session]]:
     ):
         for memory in row["memories"]:
             remember(keep, memory)
+        yield keep
+
+
+@contextmanager
+def staged(row: Mapping[str, Any]) -> Iterator[tuple[Keep, Session]]:
+    """A keep and a session in which everything before a row's call has happened."""
+    with furnished(row) as keep:
         session = keep.session("s-1", mediated=True)
         for event in row["events"]:
             if event["channel"] == "agent":
@@ -74,12 +82,21 @@ def remember(keep: Keep, memory: Mapping[str, str]) -> None:
     keep.remember(memory["text"], via=memory["via"])
 
 
-def measure(path: Path) -> list[Figure]:
+def measure(path: Path, *through: Path) -> list[Figure]:
     """The figures of a file of calls; what came out otherwise than it should is printed by its id."""
-    found = judged(read_calls(path))
+    rows = read_calls(path)
+    found = judged(rows)
     for one in unexpected(found):
         print(f"{one.id} {one.decision} {one.answer.code}", file=sys.stderr)
-    return figures(found)
+    return figures(found) + (_through(rows, found) if tuple(map(str, through)) == ("--through", "langgraph") else [])
+
+
+def _through(rows: Sequence[Mapping[str, Any]], found: Sequence[JudgedCall]) -> list[Figure]:
+    from benchmarks.boundary.through_langgraph import compared
+
+    same, other = compared(rows, {one.id: one.decision for one in found})
+    print("\n".join(other), file=sys.stderr)
+    return same
 
 
 def judged(rows: Sequence[Mapping[str, Any]]) -> list[JudgedCall]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ pytest.importorskip("langchain")
 from langgraph.store.base import (
     BaseStore,
     GetOp,
+    IndexConfig,
     InvalidNamespaceError,
     ListNamespacesOp,
     MatchCondition,
@@ -111,6 +112,46 @@ def test_a_question_brings_the_nearest_words_first(store: TruekeepStore) -> None
     found = store.search(("notes",), query="Where does my desk stand?", limit=1)
     assert [item.key for item in found] == ["b"]
     assert found[0].score
+
+
+def embedded(texts: Sequence[str]) -> list[list[float]]:
+    """Vectors of how often each letter stands in a text."""
+    return [[float(text.count(letter)) for letter in "abcdefghij"] for text in texts]
+
+
+@pytest.mark.parametrize("fields", [None, ["text"], ["text", "tags[*]"]], ids=str)
+def test_an_index_finds_what_the_frameworks_own_store_finds(keep: Keep, fields: list[str] | None) -> None:
+    index = IndexConfig(dims=10, embed=embedded, fields=fields)
+    ours, theirs = TruekeepStore(keep, index=index), InMemoryStore(index=index)
+    for store in (ours, theirs):
+        store.put(("notes",), "a", {"text": "abba", "tags": ["cc", "hh"]})
+        store.put(("notes",), "b", {"text": "dig", "tags": []})
+        store.put(("notes", "deep"), "c", {"text": "ibid"}, index=["text"])
+        store.put(("notes",), "d", {"text": "abba"}, index=False)
+    for query in ("abab", "gig", "ch"):
+        for limit, offset in ((10, 0), (2, 1)):
+            found = [store.search(("notes",), query=query, limit=limit, offset=offset) for store in (ours, theirs)]
+            assert [(one.key, one.score) for one in found[0]] == [(one.key, one.score) for one in found[1]]
+
+
+def test_a_text_is_embedded_once(keep: Keep) -> None:
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return embedded(texts)
+
+    store = TruekeepStore(keep, index=IndexConfig(dims=10, embed=embed, fields=["text"]))
+    store.put(("notes",), "a", {"text": "abba"})
+    store.put(("notes",), "b", {"text": "abba"})
+    for _ in range(3):
+        assert len(store.search(("notes",), query="ab")) == 2
+    assert asked.count("abba") == 1
+
+
+def test_a_namespace_may_be_given_as_a_list(store: TruekeepStore) -> None:
+    store.put(("users", "ann"), "a", {"n": 1})
+    assert [item.key for item in store.search(["users"])] == ["a"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("folder", [(), ("langgraph", "x"), ("a.b",), ("",)], ids=str)

@@ -4,8 +4,8 @@ What a program or an agent puts there is data of the agent's. The store's interf
 read from it ever proves, acts or is recalled as a memory: an item that reaches a model does so as a tool's result, or
 as text that another middleware adds, and is foreign there. Values are screened when they are put; an attack is refused.
 
-Which items fit a filter or a namespace is LangGraph's own code, so that it is answered as its own store would. Reading
-goes through all items, which is meant for hundreds of them.
+Which items fit a filter, a namespace or an ``index`` is LangGraph's own code, so that it is answered as its own store
+would. Reading goes through all items, which is meant for hundreds of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ try:
     from langgraph.store.base import (
         BaseStore,
         GetOp,
+        IndexConfig,
         Item,
         ListNamespacesOp,
         Op,
@@ -33,6 +34,7 @@ try:
         SearchItem,
         SearchOp,
         TTLConfig,
+        get_text_at_path,
     )
     from langgraph.store.memory import InMemoryStore
 except ImportError:
@@ -49,14 +51,20 @@ Place = tuple[tuple[str, ...], str]
 
 
 class TruekeepStore(BaseStore):
-    """Items of one keep. ``ttl`` is the framework's own configuration of life spans, in minutes."""
+    """Items of one keep. ``ttl`` is the framework's own configuration of life spans, in minutes.
+
+    ``index`` is its configuration of vectors: what embeds, and which fields. Without one a query ranks by shared words.
+    """
 
     supports_ttl = True
 
-    def __init__(self, keep: Keep, *, ttl: TTLConfig | None = None) -> None:
+    def __init__(self, keep: Keep, *, ttl: TTLConfig | None = None, index: IndexConfig | None = None) -> None:
         self._keep = keep
         self._lock = threading.RLock()
         self.ttl_config = ttl
+        self.index_config = index
+        self.embeddings = InMemoryStore(index=index).embeddings
+        self._vectors: dict[str, list[float]] = {}
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry operations out: what is read is how things stood before what is put in the same batch."""
@@ -80,24 +88,27 @@ class TruekeepStore(BaseStore):
             if found is not None and op.refresh_ttl:
                 self._refresh(found)
             return _item(found) if found is not None else None
-        mirror = _mirror(items)
         if isinstance(op, ListNamespacesOp):
-            return mirror.batch([op])[0]
-        return self._search(op, items, mirror)
-
-    def _search(self, op: SearchOp, items: Mapping[Place, dict[str, Any]], mirror: InMemoryStore) -> list[SearchItem]:
-        every = op._replace(limit=_MOST_ITEMS, offset=0, query=None)
-        found: Any = mirror.batch([every])[0]
-        if op.query:
-            wanted = _words(op.query)
-            scored = [(len(wanted & _words(json.dumps(one.value, ensure_ascii=False))), one) for one in found]
-            for score, one in scored:
-                one.score = score / max(len(wanted), 1)
-            found = [one for _, one in sorted(scored, key=lambda pair: -pair[0])]
-        chosen: list[SearchItem] = found[op.offset : op.offset + op.limit]
+            return _mirror(items).batch([op])[0]
+        op = op._replace(namespace_prefix=tuple(op.namespace_prefix))
+        chosen = self._nearest(op, items) if op.query and self.embeddings is not None else _found(op, items)
         for one in chosen if op.refresh_ttl else ():
             self._refresh(items[one.namespace, one.key])
         return chosen
+
+    def _nearest(self, op: SearchOp, items: Mapping[Place, dict[str, Any]]) -> list[SearchItem]:
+        """What the framework's own store finds by vectors, which are made once for a text and kept in memory."""
+        texts = {place: _indexed(row, self.index_config or {}) for place, row in items.items()}
+        wanted = {text for one in texts.values() for text in one.values()}
+        missing = sorted(wanted - self._vectors.keys())
+        if missing and self.embeddings is not None:
+            self._vectors |= dict(zip(missing, self.embeddings.embed_documents(missing), strict=True))
+        self._vectors = {text: vector for text, vector in self._vectors.items() if text in wanted}
+        mirror = _mirror(items, self.index_config)
+        for (namespace, key), fields in texts.items():
+            mirror._vectors[namespace][key] = {path: self._vectors[text] for path, text in fields.items()}
+        found: Any = mirror.batch([op])[0]
+        return list(found)
 
     def _put(self, place: Place, op: PutOp) -> None:
         name, now = _name(place), datetime.now(UTC)
@@ -107,6 +118,7 @@ class TruekeepStore(BaseStore):
             return
         created = known["created_at"] if known is not None else now.isoformat()
         row: dict[str, Any] = {"namespace": list(op.namespace), "key": op.key, "value": op.value, "ttl": op.ttl}
+        row |= {"index": op.index} if op.index is not None else {}
         row |= {"created_at": created, "updated_at": now.isoformat()} | _until(op.ttl, now)
         try:
             self._keep.working.put(name, via="agent", data=row)
@@ -147,11 +159,31 @@ def _until(ttl: float | None, now: datetime) -> dict[str, str]:
     return {} if ttl is None else {"until": (now + timedelta(minutes=ttl)).isoformat()}
 
 
-def _mirror(items: Mapping[Place, dict[str, Any]]) -> InMemoryStore:
-    mirror = InMemoryStore()
+def _mirror(items: Mapping[Place, dict[str, Any]], index: IndexConfig | None = None) -> InMemoryStore:
+    mirror = InMemoryStore(index=index)
     for (namespace, key), row in items.items():
         mirror._data[namespace][key] = _item(row)
     return mirror
+
+
+def _found(op: SearchOp, items: Mapping[Place, dict[str, Any]]) -> list[SearchItem]:
+    """What fits; with a query, what shares the most words with it first."""
+    found: Any = _mirror(items).batch([op._replace(limit=_MOST_ITEMS, offset=0, query=None)])[0]
+    if op.query:
+        wanted = _words(op.query)
+        scored = [(len(wanted & _words(json.dumps(one.value, ensure_ascii=False))), one) for one in found]
+        for score, one in scored:
+            one.score = score / max(len(wanted), 1)
+        found = [one for _, one in sorted(scored, key=lambda pair: -pair[0])]
+    return list(found[op.offset : op.offset + op.limit])
+
+
+def _indexed(row: Mapping[str, Any], index: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of an item that are embedded, by where they stand in it."""
+    chosen = row.get("index")
+    paths = [] if chosen is False else chosen or index.get("fields") or ["$"]
+    found = {path: get_text_at_path(row["value"], path) for path in paths}
+    return {f"{path}.{at}": text for path, texts in found.items() for at, text in enumerate(texts)}
 
 
 def _item(row: Mapping[str, Any]) -> Item:

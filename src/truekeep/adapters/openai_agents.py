@@ -103,6 +103,12 @@ class TruekeepSession:
         self._name(wrapper)
         await self.inner.clear_session()
 
+    def close(self) -> None:
+        """Let go of the session that keeps the items, if there is something to let go of."""
+        close = getattr(self.inner, "close", None)
+        if callable(close):
+            close()
+
     def _name(self, run: RunContextWrapper[Any] | None) -> None:
         """A run that uses this session is this conversation's. The SDK says which one if every method asks for it."""
         if run is not None:
