@@ -34,7 +34,8 @@ from truekeep.trust.flow.scope import reading_scopes
 from truekeep.trust.flow.stored import ActingTexts, StoredIndex
 from truekeep.trust.flow.tools import Tool, tool_for
 from truekeep.trust.influence import Reader
-from truekeep.trust.origin import own_principal, require, session_name
+from truekeep.trust.origin import AGENT, own_principal, require, session_name
+from truekeep.types import Standing
 
 if TYPE_CHECKING:
     from truekeep.config import Settings
@@ -282,10 +283,25 @@ class Boundary:
             plan=state.plan,
             grants=self.grants.standing(whom.principal),
             confirmed=tuple(frozenset(one.values) for one in mine if one.is_confirmed),
+            is_bare_note=self._is_bare_note,
         )
         for record in used:
             evidence.spend({name: frozenset(values) for name, values in record.uses.items()})
         return evidence
+
+    def _is_bare_note(self, memory_id: str) -> bool:
+        """Whether a memory is the agent's note from a session without a mediator, to which nothing foreign came.
+
+        Where a host reports what is read, a note of a tainted session may hold what was read, and stays hearsay.
+        """
+        memory = self._memory(memory_id)
+        if memory is None or memory.origin.channel != AGENT or memory.origin.session is None:
+            return False
+        name = memory.origin.session
+        if self._sessions.state(name).is_mediated:
+            return False
+        seen = self._sessions.observations(name)
+        return all(one.standing is Standing.OWNER and not one.pasted for one in seen)
 
     def _declared(self, session: str) -> dict[str, Tool]:
         """The operator's declarations, and those of the session's host, which know the tools themselves."""

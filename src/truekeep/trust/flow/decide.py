@@ -373,7 +373,9 @@ def _unproved(evidence: SessionEvidence, tool: Tool, trial: EffectTrial, asked: 
     hearsay = [path for path, origin in trial.origins.items() if origin is ValueOrigin.HEARSAY]
     # A tool that nobody declared and whose name says no act may be a read after all: that is for the owner to say.
     is_effect = tool.reads is False or bool(ToolCall(tool, tool.name, ()).acts)
-    if hearsay and is_effect and _is_denied(evidence, asked, [sources[path] for path in hearsay]):
+    # To note a value down must not make an action harder: what only the agent itself wrote is for the owner to judge.
+    heard = [sources[path] for path in hearsay if not all(map(evidence.is_bare_note, sources[path]))]
+    if heard and is_effect and _is_denied(evidence, asked, heard):
         reason = "A target comes only from what others wrote, in a call the owner did not ask for."
         return CallJudgement(Answer.DENY, "hearsay_target", (reason,), trial.origins, sources)
     code = trial.code or ("hearsay_target" if hearsay else "target_not_proved")

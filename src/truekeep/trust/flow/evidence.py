@@ -6,7 +6,7 @@ remembered hearsay, which all sessions share, and holds what belongs to the sess
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -126,6 +126,8 @@ class SessionEvidence:
     pointed: frozenset[str] = frozenset()
     """Ids of foreign texts the host knows the owner pointed at."""
     spent: dict[str, frozenset[str]] = field(default_factory=dict)
+    is_bare_note: Callable[[str], bool] = lambda _: False
+    """Whether remembered hearsay is only a note of the agent's, from a session that reports to nobody."""
 
     def is_confirmed(self, form: str) -> bool:
         """Whether the owner confirmed a call with this value."""
