@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _BAD_OUTCOME = Ruling(Decision.QUARANTINE, "bad_outcome", "An action that relied on it turned out badly.")
 _FELL = Ruling(Decision.QUARANTINE, "parent_rejected", "It was derived from something that a person rejected.")
 _CONTEST = Ruling(Decision.QUARANTINE, "contests", "It contradicts a memory that acts; a person has to decide.")
+_NOTED = Ruling(Decision.QUARANTINE, "noted", "The agent noted it; it counts once it is confirmed.")
 WAITING = "waiting"
 """The tag of items that count for no source: an upgrade put them there."""
 _LASTING = frozenset({"doubt", "derived", "revoked"})
@@ -86,8 +87,12 @@ class Queue:
         return item
 
     def _waits_until(self, memory: Memory, kind: str) -> datetime:
-        """Nothing of the owner's evaporates: what is the owner's, or would take something from the owner, waits."""
-        if memory.standing is Standing.OWNER or kind in _LASTING:
+        """Nothing of the owner's evaporates: what is the owner's, or would take something from the owner, waits.
+
+        So does what the agent noted: the owner may have said it, and is asked when there is a way to.
+        """
+        is_noted = kind == "memory" and memory.origin.channel == AGENT
+        if memory.standing is Standing.OWNER or kind in _LASTING or is_noted:
             return LATEST
         return self._clock() + timedelta(days=self._settings.queue_expiry_days)
 
@@ -123,6 +128,16 @@ class Queue:
         is_open = item is not None and item.state == "open" and item.expires_at > self._clock()
         if not is_open and self.has_room(entry, tag):
             self.put(entry, memory, _CONTEST, kind="contest", tag=tag, target=elder, contests=(elder,), item_id=item_id)
+
+    def note(self, entry: Entry, memory: Memory) -> Item | None:
+        """Have a note that is in the keep wait for the owner's word, once; nothing if its source has no room."""
+        item_id = f"rev_{self._ledger.digest('noted', memory.id)[:20]}"
+        if (known := self._ledger.get("queue", item_id)) is not None:
+            return item_from(known)
+        tag = open_tag(memory.origin.channel, memory.origin.principal)
+        if not self.has_room(entry, tag):
+            return None
+        return self.put(entry, memory, _NOTED, kind="memory", tag=tag, target=memory.id, item_id=item_id)
 
     def fall(self, entry: Entry, memory: Memory, parent: str) -> Item:
         """Hold what was derived from something that a person rejected or forgot; no cap, because a person did it."""

@@ -24,7 +24,7 @@ from truekeep.stores.records import item_body, item_from, memory_from
 from truekeep.trust import fence
 from truekeep.trust.candidate import checked_flag, checked_moment, checked_reason, checked_text
 from truekeep.trust.origin import person_name
-from truekeep.types import Approval, Decision, Effects, Item, Verdict, utc_text
+from truekeep.types import Approval, Decision, Effects, Item, Memory, Verdict, utc_text
 from truekeep.write.secrets import SECRET_APART
 
 if TYPE_CHECKING:
@@ -100,6 +100,28 @@ class Review:
         if group is None:
             raise UnknownId("No such group waits.", hint="List them with 'truekeep review groups'.")
         return self.decide(((one.id, item_etag(one)) for one in group.items), approve=True, by=by, reason=reason)
+
+    def known(self, text: str, *, member: str | None = None) -> Memory | None:
+        """What says the same already, whatever its spaces, capitals and marks: the owner's words, or a note."""
+        return self._gate.known(text, member)
+
+    def note_waits(self, memory_id: str) -> Item | None:
+        """Have a note of the agent's wait for the owner's word, until it is said; once, whatever became of it.
+
+        Approving it makes the note something that may act. Nothing for what is no note, and where no more fits.
+        """
+        return self._gate.note_waits(memory_id)
+
+    def leave(self, item_id: str, *, by: str, reason: str) -> None:
+        """Leave a note what it is: it goes on informing, no longer waits, and is not asked about again."""
+        person_name(by)
+        checked_reason(reason)
+        with self._ledger.writing() as entry:
+            sealed, item = self._open_item(item_id)
+            if not is_note(item):
+                raise InvalidRequest("Only a note can be left as it is.", code="not_a_note")
+            self._settle(entry, sealed, replace(item, state="rejected", decided_by=by, decided_reason=reason), Effects())
+            entry.event("review.left", item=item.id, by=by, reason=reason)
 
     def facets(self) -> Facets:
         """How many open items there are of each reason, channel, principal and severity."""
@@ -191,14 +213,15 @@ class Review:
         """Turn an item down. Its claim leaves a tombstone: planting it again is refused without asking twice.
 
         Rejecting a proposed deletion keeps the memory; rejecting a memory in doubt, or one that contests another, takes
-        it out of the keep.
+        it out of the keep. So does rejecting a note of the agent's.
         """
         person_name(by)
         checked_reason(reason)
         with self._ledger.writing() as entry:
             sealed, item = self._open_item(item_id)
             effects = Effects()
-            took = self._delete(entry, item.memory.id, by) if item.kind in ("doubt", "contest") else None
+            is_stored = item.kind in ("doubt", "contest") or (is_note(item) and self._is_there(item.memory.id))
+            took = self._delete(entry, item.memory.id, by) if is_stored else None
             if item.kind != "deletion" and item.code != SECRET_APART:
                 effects = self._burial.bury(entry, item.memory, by=by, reason=reason)
             settled = replace(item, state="rejected", decided_by=by, decided_reason=reason)
@@ -299,12 +322,20 @@ class Review:
         done = replace(effects, tag=sealed.row.tag)
         entry.replace("queue", sealed.row, item_body(replace(settled, decided_at=self._clock(), effects=done)))
 
+    def _is_there(self, memory_id: str) -> bool:
+        return self._ledger.get("memories", memory_id) is not None
+
     def _delete(self, entry: Entry, memory_id: str, by: str) -> tuple[str, int] | None:
         sealed = self._ledger.get("memories", memory_id)
         if sealed is None:
             raise UnknownId("The memory that this item wants deleted is gone already.")
         self._removal.delete(entry, sealed, by=by)
         return (memory_id, memory_from(sealed).version) if sealed.verified else None
+
+
+def is_note(item: Item) -> bool:
+    """Whether an item is about a note of the agent's that is in the keep, and waits for the owner's word."""
+    return item.kind == "memory" and item.target is not None
 
 
 def text_of(item: Item) -> str:

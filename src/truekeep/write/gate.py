@@ -27,6 +27,7 @@ from truekeep.types import (
     Effects,
     Item,
     Memory,
+    Origin,
     Standing,
     Verdict,
 )
@@ -200,6 +201,20 @@ class Gate:
         with self._transitions.watching(entry, [before, memory]) as related:
             return self._rows.replace(entry, before, memory, vector, related)
 
+    def known(self, text: str, principal: str | None = None) -> Memory | None:
+        """What says the same already: the owner's own words (of that member's, if given), else a note of the agent's."""
+        owners = Candidate(text, Standing.OWNER, Origin("user", principal=principal))
+        return self._repeats.of(owners) or self._repeats.note(Candidate(text, Standing.HEARSAY, Origin(AGENT)))
+
+    def note_waits(self, memory_id: str) -> Item | None:
+        """Have a note of the agent's wait for the owner's word; nothing for what is none, or where no more fits."""
+        with self._ledger.writing() as entry:
+            sealed = self._ledger.get("memories", memory_id)
+            memory = memory_from(sealed) if sealed is not None and sealed.verified else None
+            if memory is None or memory.origin.channel != AGENT or memory.approval is not None:
+                return None
+            return self._queue.note(entry, memory)
+
     def weigh(self, candidate: Candidate) -> Verdict:
         """What would be decided on a candidate. Nothing is stored, queued or audited."""
         judged = self._judge.unembedded(candidate)
@@ -291,7 +306,9 @@ class Gate:
 
     def admit_approved(self, entry: Entry, item: Item, approval: Approval) -> tuple[Memory, Effects]:
         """Store what a reviewer let in, inside the reviewer's transaction; says what that did."""
-        target = self._ledger.get("memories", item.target) if item.kind == "change" and item.target else None
+        # A note that is in the keep already becomes what was approved; it is not stored a second time.
+        is_stored = item.kind in ("change", "memory") and item.target
+        target = self._ledger.get("memories", item.target) if is_stored and item.target else None
         if item.kind == "contest":
             target = self._ledger.get("memories", item.memory.id)
             if target is None or not target.verified:
