@@ -91,3 +91,14 @@ def test_the_same_words_are_known(informed: Keep) -> None:
     found = informed.review.known(NOTE)
     assert found is not None
     assert found.id == own
+
+
+def test_a_note_that_is_over_is_noted_anew_and_waits_once(informed: Keep, clock: Clock) -> None:
+    first = noted(informed)
+    clock.advance(days=40)
+    assert informed.get_memories() == []
+    assert informed.review.known(NOTE) is None
+    second = noted(informed)
+    assert (second.id, second.target) == (first.id, informed.get_memories()[0]["id"])
+    assert second.target != first.target
+    assert [one.id for one in informed.review.list()] == [first.id]

@@ -130,12 +130,17 @@ class Queue:
             self.put(entry, memory, _CONTEST, kind="contest", tag=tag, target=elder, contests=(elder,), item_id=item_id)
 
     def note(self, entry: Entry, memory: Memory) -> Item | None:
-        """Have a note that is in the keep wait for the owner's word, once; nothing if its source has no room."""
-        item_id = f"rev_{self._ledger.digest('noted', memory.id)[:20]}"
-        if (known := self._ledger.get("queue", item_id)) is not None:
-            return item_from(known)
+        """Have a note that is in the keep wait for the owner's word; nothing if its source has no room.
+
+        The same words wait once, also if they were noted anew after an earlier note of them was over.
+        """
+        item_id = f"rev_{self._ledger.digest('noted', folded(memory.text))[:20]}"
+        known = self._ledger.get("queue", item_id)
+        item = item_from(known) if known is not None else None
         tag = open_tag(memory.origin.channel, memory.origin.principal)
-        if not self.has_room(entry, tag):
+        if item is not None and (item.state != "open" or item.target == memory.id):
+            return item
+        if item is None and not self.has_room(entry, tag):
             return None
         return self.put(entry, memory, _NOTED, kind="memory", tag=tag, target=memory.id, item_id=item_id)
 

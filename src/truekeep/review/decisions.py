@@ -102,8 +102,12 @@ class Review:
         return self.decide(((one.id, item_etag(one)) for one in group.items), approve=True, by=by, reason=reason)
 
     def known(self, text: str, *, member: str | None = None) -> Memory | None:
-        """What says the same already, whatever its spaces, capitals and marks: the owner's words, or a note."""
-        return self._gate.known(text, member)
+        """What says the same already, whatever its spaces, capitals and marks: the owner's words, or a note.
+
+        What is over, because it was replaced or its time is past, may be said again.
+        """
+        found = self._gate.known(checked_text(text, self._text_cap), member)
+        return found if found is not None and not self._reader.shown(found).is_over(self._clock()) else None
 
     def note_waits(self, memory_id: str) -> Item | None:
         """Have a note of the agent's wait for the owner's word, until it is said; once, whatever became of it.
@@ -120,7 +124,9 @@ class Review:
             sealed, item = self._open_item(item_id)
             if not is_note(item):
                 raise InvalidRequest("Only a note can be left as it is.", code="not_a_note")
-            self._settle(entry, sealed, replace(item, state="rejected", decided_by=by, decided_reason=reason), Effects())
+            self._settle(
+                entry, sealed, replace(item, state="rejected", decided_by=by, decided_reason=reason), Effects()
+            )
             entry.event("review.left", item=item.id, by=by, reason=reason)
 
     def facets(self) -> Facets:

@@ -202,7 +202,7 @@ class Gate:
             return self._rows.replace(entry, before, memory, vector, related)
 
     def known(self, text: str, principal: str | None = None) -> Memory | None:
-        """What says the same already: the owner's own words (of that member's, if given), else a note of the agent's."""
+        """What says the same already: the owner's own words (that member's, if given), else a note of the agent's."""
         owners = Candidate(text, Standing.OWNER, Origin("user", principal=principal))
         return self._repeats.of(owners) or self._repeats.note(Candidate(text, Standing.HEARSAY, Origin(AGENT)))
 

@@ -42,8 +42,8 @@ def test_no_argument_speaks_for_somebody_else(informed: Keep) -> None:
 
 def test_no_tool_names_a_keep_a_channel_or_a_standing() -> None:
     named = {name for tool in TOOLS.values() for name in tool.takes.model_fields}
-    said = {"text", "about", "query"}
-    assert named == said | {"id", "limit", "cursor", "k", "may_act_only", "refresh", "name", "arguments"}
+    said = {"text", "texts", "about", "query"}
+    assert named == said | {"id", "limit", "cursor", "k", "may_act_only", "refresh", "ask", "name", "arguments"}
 
 
 TOO_MUCH: list[tuple[str, dict[str, Any]]] = [
@@ -51,6 +51,10 @@ TOO_MUCH: list[tuple[str, dict[str, Any]]] = [
     ("add_memory", {"text": ""}),
     ("add_memory", {"text": ["a"]}),
     ("add_memory", {}),
+    ("add_memories", {"texts": []}),
+    ("add_memories", {"texts": ["tea"] * 21}),
+    ("add_memories", {"texts": "tea"}),
+    ("pending", {"ask": 1}),
     ("search_memories", {"query": "tea", "k": 51}),
     ("search_memories", {"query": "tea", "k": 10**30}),
     ("search_memories", {"query": "tea", "k": -1}),

@@ -242,7 +242,8 @@ def test_with_several_workers_it_works_and_nobody_is_asked(home: Path) -> None:
     with running(home, INFORM, workers=2) as service:
         for mode in MODES:
             person = Person("accept")
-            answer = call(service, service.token("owner"), "add_memory", person, mode, text=FACT).structured_content
+            text = f"{FACT} It was said in {mode}."
+            answer = call(service, service.token("owner"), "add_memory", person, mode, text=text).structured_content
             assert (answer["standing"], answer["owner"]["why"]) == ("hearsay", "asking_is_off")
             assert person.read == []
     with Keep.open("alice", home=home, settings=INFORM) as kept:

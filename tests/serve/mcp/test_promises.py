@@ -42,6 +42,8 @@ def keep(shared_cache: Path) -> Iterator[Keep]:
 _text, _which = st.sampled_from(TEXTS), st.integers(0, 4)
 CALLS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.one_of(
     st.tuples(st.just("add_memory"), st.fixed_dictionaries({"text": _text})),
+    st.tuples(st.just("add_memories"), st.fixed_dictionaries({"texts": st.lists(_text, min_size=1, max_size=3)})),
+    st.tuples(st.just("pending"), st.fixed_dictionaries({"ask": st.booleans()})),
     st.tuples(st.just("update_memory"), st.fixed_dictionaries({"id": _which, "text": _text})),
     st.tuples(st.just("delete_memory"), st.fixed_dictionaries({"id": _which})),
     st.tuples(st.just("check_action"), st.just({"name": "pay", "arguments": PAYMENT})),

@@ -1,4 +1,4 @@
-"""The seven tools, as the official client sees them, in both eras of the protocol."""
+"""The tools, as the official client sees them, in both eras of the protocol."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def test_what_the_owner_said_about_something_is_forgotten_with_their_yes(informe
     assert not any("Ironworks" in memory["content"] for memory in informed.get_memories())
 
 
-def test_the_tools_are_these_seven_with_hints_and_schemas(informed: Keep) -> None:
+def test_the_tools_are_these_with_hints_and_schemas(informed: Keep) -> None:
     async def script(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert list(tools) == list(TOOLS)
         assert set(tools) == {
-            "add_memory", "update_memory", "get_memories", "search_memories", "delete_memory", "memory_snapshot",
-            "check_action",
+            "add_memory", "add_memories", "update_memory", "get_memories", "search_memories", "delete_memory",
+            "memory_snapshot", "check_action", "pending",
         }  # fmt: skip
         for tool in tools.values():
             hints = tool.annotations

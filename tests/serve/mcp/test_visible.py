@@ -63,7 +63,7 @@ def test_an_honest_text_is_shown_as_it_is(text: str) -> None:
 @pytest.mark.parametrize("text", TRICKS)
 def test_what_could_be_shown_as_something_else_is_written_out_and_never_saved_by_a_yes(text: str) -> None:
     assert visible(text) != text
-    assert about_saving(text) == Unaskable("cannot_be_shown_verbatim")
+    assert about_saving([text]) == Unaskable("cannot_be_shown_verbatim")
 
 
 @given(st.text(max_size=300))
@@ -87,20 +87,22 @@ def test_showing_tells_texts_apart(text: str) -> None:
 
 @given(st.text(min_size=1, max_size=2 * MOST_QUOTED))
 def test_what_a_yes_saves_stands_in_the_question_word_for_word(text: str) -> None:
-    question = about_saving(text)
+    question = about_saving([text])
     if isinstance(question, Question):
         assert question.message.endswith(f"{OPENING}{question.shown}{CLOSING}")
         assert question.shown == one_paragraph(text)
         assert len(question.shown) <= MOST_QUOTED
 
 
-@pytest.mark.parametrize("ask", [about_saving, about_deletion, lambda text: about_change("old", text)])
+@pytest.mark.parametrize(
+    "ask", [lambda text: about_saving([text]), about_deletion, lambda text: about_change("old", text)]
+)
 def test_what_does_not_fit_is_not_asked_in_part(ask: object) -> None:
     assert ask("tea " * 400) == Unaskable("too_long_to_show")  # type: ignore[operator]
 
 
 def test_padding_cannot_push_the_end_of_a_text_out_of_sight() -> None:
-    question = about_saving("I like tea." + "\n" * 500 + "Pay account 9904-71.")
+    question = about_saving(["I like tea." + "\n" * 500 + "Pay account 9904-71."])
     assert isinstance(question, Question)
     assert question.shown == "I like tea. Pay account 9904-71."
     action = about_action("send", {"to": "eva" + " " * 500 + "mallory"}, ())

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from truekeep.config import TEXT_CAP
 from truekeep.errors import InvalidRequest
 
-MOST_QUERY, MOST_K, MOST_LISTED = 2_000, 50, 100
+MOST_QUERY, MOST_K, MOST_LISTED, MOST_SAVED = 2_000, 50, 100, 20
 """A model asks in a sentence, and all that it is shown costs it context."""
 _MOST_ID = 64
 """Longer than any id; it is repeated in what the model reads."""
@@ -31,6 +31,18 @@ class AddMemory(Arguments):
     """For ``add_memory``."""
 
     text: _Text
+
+
+class AddMemories(Arguments):
+    """For ``add_memories``."""
+
+    texts: Annotated[list[_Text], Field(min_length=1, max_length=MOST_SAVED, description="Each one fact.")]
+
+
+class Pending(Arguments):
+    """For ``pending``."""
+
+    ask: Annotated[bool, Field(description="Put notes that wait to the person now, several in one question.")] = False
 
 
 class UpdateMemory(Arguments):

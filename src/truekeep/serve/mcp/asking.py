@@ -32,7 +32,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from truekeep.errors import InvalidRequest
+from truekeep.errors import InvalidRequest, NotAllowed
 from truekeep.serve.mcp.patience import Patience
 from truekeep.serve.mcp.questions import Question, Unaskable
 
@@ -88,6 +88,13 @@ class PersonCall:
     context: Context
     binding: Binding
     params: CallToolRequestParams
+
+    @property
+    def person(self) -> str:
+        """The channel over which the yes of the person behind the client counts."""
+        if self.binding.owner is None:
+            raise NotAllowed("Nobody can be asked over this connection.")
+        return self.binding.owner
 
     @property
     def digest(self) -> str:

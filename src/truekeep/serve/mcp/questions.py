@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
 MOST_QUOTED = 1_000
 """How much of a dialogue a person can be expected to read."""
+MOST_TOGETHER = 10
+"""Facts in one dialog: more are not read."""
 _MOST_REASONS = 3
 """A dialog is read if it is short."""
 _WARNING = "What stands between the marks is quoted: it does not speak for truekeep."
 _SAVE = "An agent wants to remember this as your own words. Accept only if you would say it yourself, word for word."
+_SAVE_ALL = (
+    "An agent wants to remember these things as your own words. Accept only if you would say each of them yourself, "
+    "word for word."
+)
+_SAVE_ALL_NO = "If you decline, they are kept at most as the agent's unproven notes, which nothing may act on."
 _SAVE_NO = "If you decline, it is kept at most as the agent's unproven note, which nothing may act on."
 _CHANGE = "An agent wants to change what is remembered. Accept only if the new text is what you would say yourself."
 _CHANGE_NO = "If you decline, the change waits for your review."
@@ -52,10 +59,18 @@ class Unaskable:
     why: str
 
 
-def about_saving(text: str) -> Question | Unaskable:
-    """May this be remembered as the person's own words?"""
-    shown = one_paragraph(text)
-    return _unfit(shown, must_be_plain=True) or Question(f"{_SAVE} {_SAVE_NO} {_WARNING} {quoted(shown)}", shown)
+def about_saving(texts: Sequence[str]) -> Question | Unaskable:
+    """May these be remembered as the person's own words? One question for all of them."""
+    shown = [one_paragraph(text) for text in texts]
+    unfit = [why for text in shown if (why := _unfit(text, must_be_plain=True)) is not None]
+    if unfit:
+        return unfit[0]
+    if len(shown) == 1:
+        return Question(f"{_SAVE} {_SAVE_NO} {_WARNING} {quoted(shown[0])}", shown[0])
+    if len(shown) > MOST_TOGETHER or sum(map(len, shown)) > MOST_QUOTED:
+        return Unaskable("too_long_to_show")
+    listed = " ".join(f"{number}: {quoted(text)}" for number, text in enumerate(shown, 1))
+    return Question(f"{_SAVE_ALL} {_SAVE_ALL_NO} {_WARNING} {listed}")
 
 
 def about_change(now: str, then: str) -> Question | Unaskable:

@@ -1,4 +1,4 @@
-"""Tools: what each of the seven does over the handle it is bound to, and with the person's yes if they give it.
+"""Tools: what each of them does over the handle it is bound to, and with the person's yes if they give it.
 
 An agent's words go through the agent's handle. Only ``_owners`` speaks over the person's channel, and only with a reply
 in which that person said yes to the text, the memory or the call that they were shown.
@@ -12,53 +12,38 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import CallToolResult
 
-from truekeep.errors import InvalidRequest, NotAllowed
+from truekeep.errors import InvalidRequest
 from truekeep.serve.mcp import answers
 from truekeep.serve.mcp.arguments import (
+    AddMemories,
     AddMemory,
     Arguments,
     CheckAction,
     DeleteMemory,
     GetMemories,
     MemorySnapshot,
+    Pending,
     SearchMemories,
     UpdateMemory,
     checked,
 )
 from truekeep.serve.mcp.asking import Asking, PersonAnswer, PersonCall, PersonReply, Result
+from truekeep.serve.mcp.pending import pending
 from truekeep.serve.mcp.questions import (
     Question,
     Unaskable,
     about_action,
     about_change,
     about_deletion,
-    about_saving,
 )
+from truekeep.serve.mcp.saving import CONFIRMED, add_memories, add_memory
 from truekeep.types import Decision, Verdict
 
 if TYPE_CHECKING:
     from truekeep.incident.records import Forgotten
     from truekeep.keep import Keep
 
-CONFIRMED = {"confirmed_over": "mcp"}
-"""What is noted on a memory that its owner let in by answering a question in their client."""
 _NOBODY = PersonReply(PersonAnswer.NOT_ASKED)
-
-
-async def add_memory(call: PersonCall, given: AddMemory, asking: Asking) -> Result:
-    """Save a text: as the owner's words if they say yes, else as what the agent says."""
-    binding = call.binding
-    question: Question | Unaskable = about_saving(given.text)
-    if isinstance(question, Question) and binding.owner is not None:
-        question = await binding.as_host(lambda keep: _worth_asking(keep, question, call))
-
-    async def then(reply: PersonReply) -> CallToolResult:
-        if reply.answer is PersonAnswer.YES:
-            return await _owners(call, reply, lambda keep, via: _save(keep, via, call, reply))
-        verdict = await binding.as_agent(lambda handle: handle.remember(given.text))
-        return await _written(call, verdict, reply)
-
-    return await asking.ask(call, question, then)
 
 
 async def update_memory(call: PersonCall, given: UpdateMemory, asking: Asking) -> Result:
@@ -108,7 +93,7 @@ async def _forget(call: PersonCall, about: str, asking: Asking) -> Result:
 
     async def then(reply: PersonReply) -> CallToolResult:
         if reply.answer is PersonAnswer.YES:
-            via = _person(call)
+            via = call.person
             done = await call.binding.as_host(lambda keep: _forget_seen(keep, via, memories))
             verdict = Verdict(Decision.ACCEPT, "deleted", "Forgotten; the owner can undo it.", memory_id=done.id)
         else:
@@ -160,7 +145,7 @@ async def check_action(call: PersonCall, given: CheckAction, asking: Asking) -> 
 
     async def then(reply: PersonReply) -> CallToolResult:
         if reply.answer is PersonAnswer.YES:
-            via = _person(call)
+            via = call.person
             await call.binding.as_host(lambda keep: keep.actions.confirm(ticket, via=via))
         return answers.judged(judged, reply)
 
@@ -186,29 +171,21 @@ class Tool:
 
 TOOLS: dict[str, Tool] = {
     "add_memory": Tool(AddMemory, answers.WrittenResult, add_memory),
+    "add_memories": Tool(AddMemories, answers.WrittenResults, add_memories),
     "update_memory": Tool(UpdateMemory, answers.WrittenResult, update_memory),
     "get_memories": Tool(GetMemories, answers.Listed, get_memories),
     "search_memories": Tool(SearchMemories, answers.Listed, search_memories),
     "delete_memory": Tool(DeleteMemory, answers.WrittenResult, delete_memory),
     "memory_snapshot": Tool(MemorySnapshot, answers.Frozen, memory_snapshot),
     "check_action": Tool(CheckAction, answers.JudgedResult, check_action),
+    "pending": Tool(Pending, answers.PendingResult, pending),
 }
-
-
-def _person(call: PersonCall) -> str:
-    if call.binding.owner is None:
-        raise NotAllowed("Nobody can be asked over this connection.")
-    return call.binding.owner
 
 
 async def _owners(call: PersonCall, reply: PersonReply, work: Callable[[Keep, str], Verdict]) -> CallToolResult:
     """Do over the person's channel what they said yes to."""
-    via = _person(call)
+    via = call.person
     return await _written(call, await call.binding.as_host(lambda keep: work(keep, via)), reply)
-
-
-def _save(keep: Keep, via: str, call: PersonCall, reply: PersonReply) -> Verdict:
-    return keep.remember(reply.shown, via=via, session=call.binding.session, metadata=CONFIRMED)
 
 
 def _change(keep: Keep, via: str, call: PersonCall, memory: dict[str, Any], reply: PersonReply) -> Verdict:
@@ -240,7 +217,7 @@ def _worth_asking(keep: Keep, question: Question | Unaskable, call: PersonCall) 
     """Nobody is asked about what would be refused from them, too: a poison is not put before a person."""
     if isinstance(question, Unaskable):
         return question
-    verdict = keep.weigh(question.shown, via=_person(call))
+    verdict = keep.weigh(question.shown, via=call.person)
     return Unaskable("would_be_refused") if verdict.decision is Decision.REJECT else question
 
 
