@@ -14,6 +14,13 @@ from truekeep.cli.options import open_keep, require_extra, with_keep
 @click.option("--session", help="The session it all belongs to. Default: a new one for every start.")
 @click.option("--member", metavar="NAME", help="In a shared keep: for whom the agent works.")
 @click.option("--policy", type=click.Choice(["inform", "strict"]), default="inform", show_default=True, help="Preset.")
+@click.option(
+    "--profile",
+    type=click.Choice(["truekeep", "reference"]),
+    default="truekeep",
+    show_default=True,
+    help="Truekeep's tools, or the nine of the reference memory server.",
+)
 @click.option("--ask/--no-ask", default=True, show_default=True, help="Whether a yes in the client is the person's.")
 @with_keep
 def mcp(
@@ -21,6 +28,7 @@ def mcp(
     session: str | None,
     member: str | None,
     policy: str,
+    profile: str,
     ask: bool,
     keep_name: str,
     home: str | None,
@@ -43,4 +51,4 @@ def mcp(
     # Standard output belongs to the protocol.
     told = json.dumps(facts) if output == "json" else ", ".join(f"{name} {value}" for name, value in facts.items())
     click.echo(told if output == "json" else f"truekeep mcp: {told}", err=True)
-    stdio.serve(keep, binding)
+    stdio.serve(keep, binding, profile)

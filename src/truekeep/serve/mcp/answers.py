@@ -279,6 +279,14 @@ def judged(given: ActionAnswer, reply: PersonReply) -> CallToolResult:
     return _result(answer, f"{answer.decision}: {' '.join(answer.reasons)}{ticket}{waits}", TRUSTED)
 
 
+def shaped(answer: BaseModel, *, is_trusted: bool = True) -> CallToolResult:
+    """An answer in another server's form: its members as JSON, which has no room for a fence."""
+    members = sanitised_json(answer.model_dump(mode="json", by_alias=True))
+    text = json.dumps(members, ensure_ascii=False, indent=2)
+    meta = {"ifc": {"integrity": TRUSTED if is_trusted else UNTRUSTED, "confidentiality": "private"}}
+    return CallToolResult(content=[TextContent(text=text)], structured_content=members, _meta=meta)
+
+
 def failed(error: TruekeepError | Mapping[str, Any]) -> CallToolResult:
     """An error that the model can act on: what happened, a stable code and what to do."""
     members = sanitised_json(error.as_dict() if isinstance(error, TruekeepError) else dict(error))

@@ -34,6 +34,7 @@ from truekeep.serve.mcp import answers
 from truekeep.serve.mcp.asking import Asking, Context, PersonCall, Result
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.tools import TOOLS
+from truekeep.serve.mcp.tools import Tool as TruekeepTool
 from truekeep.trust import fence
 
 SNAPSHOT_URI, WAITING_URI = "truekeep://snapshot", "truekeep://waiting"
@@ -43,12 +44,13 @@ Binder = Callable[[Context, Permit], Awaitable[Binding]]
 _log = logging.getLogger(__name__)
 
 
-def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
-    """The MCP server over whatever ``binder`` says a request is bound to."""
-    words, described, questions = _words(), _described(), asking or Asking()
+def build_server(binder: Binder, asking: Asking | None = None, profile: str = "truekeep") -> Server[Any]:
+    """The MCP server over whatever ``binder`` says a request is bound to, with the tools of a profile."""
+    words, tools, questions = _words(profile), _tools(profile), asking or Asking()
+    described = _described(profile)
 
     async def bound(context: Context, name: str) -> Binding:
-        needed = permit("mcp", name)
+        needed = permit("mcp" if name not in tools or profile == "truekeep" else f"mcp_{profile}", name)
         binding = await binder(context, needed)
         needed.require(binding.allowed)
         return binding
@@ -57,7 +59,7 @@ def build_server(binder: Binder, asking: Asking | None = None) -> Server[Any]:
         return ListToolsResult(tools=described)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> Result:
-        tool = TOOLS.get(params.name)
+        tool = tools.get(params.name)
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="There is no such tool.")
         try:
@@ -115,13 +117,26 @@ async def _unrepeated(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(code=told.code, message=fence.one_line(told.message), data=kept) from None
 
 
+PROFILES = ("truekeep", "reference")
+"""The tools a server can have: truekeep's own, or those of the reference memory server."""
+
+
 @cache
-def _described() -> list[Tool]:
-    return [_tool(name, words) for name, words in _words()["tools"].items()]
+def _tools(profile: str) -> dict[str, TruekeepTool]:
+    if profile == "reference":
+        from truekeep.serve.mcp import reference  # noqa: PLC0415 - few start it so
+
+        return reference.TOOLS
+    return TOOLS
 
 
-def _tool(name: str, words: dict[str, Any]) -> Tool:
-    tool = TOOLS[name]
+@cache
+def _described(profile: str) -> list[Tool]:
+    tools = _tools(profile)
+    return [_tool(name, tools[name], words) for name, words in _words(profile)["tools"].items()]
+
+
+def _tool(name: str, tool: TruekeepTool, words: dict[str, Any]) -> Tool:
     return Tool(
         name=name,
         title=words["title"],
@@ -144,7 +159,9 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def _words() -> dict[str, Any]:
-    text = (resources.files("truekeep") / "data" / "mcp" / "words.yaml").read_text("utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+def _words(profile: str) -> dict[str, Any]:
+    folder = resources.files("truekeep") / "data" / "mcp"
+    loaded: dict[str, Any] = yaml.safe_load((folder / "words.yaml").read_text("utf-8"))
+    if profile == "reference":
+        loaded |= yaml.safe_load((folder / "reference.yaml").read_text("utf-8"))
     return loaded

@@ -46,7 +46,7 @@ def bound(
     return Binding(lambda: nullcontext(keep), channel, begun.name, owner if ask else None)
 
 
-def serve(keep: Keep, binding: Binding) -> None:
+def serve(keep: Keep, binding: Binding, profile: str = "truekeep") -> None:
     """Serve until the client leaves. Only the protocol goes to standard output; the log goes to standard error."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="truekeep mcp: %(levelname)s %(message)s")
 
@@ -54,7 +54,7 @@ def serve(keep: Keep, binding: Binding) -> None:
         return binding
 
     async def run() -> None:
-        server = build_server(binder)
+        server = build_server(binder, profile=profile)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
