@@ -13,6 +13,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {
     "langgraph_agent.py": "langchain",
+    "mem0_memory.py": "truekeep",
     "openai_agent.py": "agents",
     "pydantic_ai_agent.py": "pydantic_ai",
     "strands_agent.py": "strands",
