@@ -3,8 +3,8 @@
     pip install truekeep
     python examples/mem0_memory.py
 
-The agent is a script that does whatever a memory that may act tells it to, so that the example needs no network. The two
-lines that change are marked.
+The agent is a script that does whatever a memory that may act tells it to, so that the example needs no network. The
+two lines that change are marked.
 """
 
 from __future__ import annotations

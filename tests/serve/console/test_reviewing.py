@@ -159,6 +159,21 @@ def test_many_at_once_decides_exactly_what_was_previewed(place: Place) -> None:
         assert keep.review.count() == 8
 
 
+def test_notes_that_wait_in_the_keep_are_on_the_page_and_confirmed_in_one_step(place: Place) -> None:
+    with place.keep("waiting") as keep, place.person() as eva:
+        keep.session("s-1", mediated=True)
+        for text in ("The office is in Nitra.", "Mira plays the viola."):
+            keep.review.note_waits(str(keep.remember(text, via="agent", session="s-1").memory_id))
+        page = eva.inbox("waiting")
+        expect(page.locator("main")).to_contain_text("2 things noted")
+        expect(page.locator("main")).to_contain_text("Noted by the agent")
+        page.get_by_role("link", name="Look and confirm all").click()
+        page.fill("#why-bulk", "all true")
+        page.get_by_role("button", name="Approve 2").click()
+        expect(page.locator("h1")).to_have_text("2 were approved")
+        assert [memory["may_act"] for memory in keep.get_memories()] == [True, True]
+
+
 def test_what_was_noted_on_a_day_is_confirmed_in_one_step(place: Place) -> None:
     with place.keep("noted") as keep, place.person() as eva:
         for text in ("The user likes soup.", "The user works late.", "Eva's account is 9904-71."):
