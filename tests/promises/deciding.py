@@ -82,6 +82,24 @@ class Reconsider:
 
 
 @dataclass(frozen=True)
+class Wait:
+    """What the agent noted waits for the owner, or is left what it is: nobody acts for it who did not, or stops."""
+
+    leaves: bool
+
+    def run(self, twins: Twins) -> None:
+        for side in twins.sides:
+            before, review = acting(side), side.keep.review
+            for memory in side.keep.get_memories():
+                item = review.note_waits(memory["id"])
+                if item is not None and item.state == "open" and self.leaves:
+                    review.leave(item.id, **_BY)
+                review.known(memory["content"])
+            if acting(side) != before:
+                raise PromiseBroken(f"P1: {self} changed who acts")
+
+
+@dataclass(frozen=True)
 class Mute:
     """A person no longer wants to hear of a source, or does again."""
 

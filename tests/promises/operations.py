@@ -29,6 +29,7 @@ from tests.promises.deciding import (
     Revoke,
     Rewind,
     Undo,
+    Wait,
 )
 from tests.promises.distilling import Distil
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
@@ -179,6 +180,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Reject, numbers),
         st.builds(DecideSeveral, st.tuples(numbers, numbers)),
         st.builds(Reconsider, numbers, st.booleans()),
+        st.builds(Wait, st.booleans()),
         st.builds(Lift, sayings),
     ),
     "ask": st.builds(

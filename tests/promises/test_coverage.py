@@ -27,6 +27,7 @@ from tests.promises.deciding import (
     Revoke,
     Rewind,
     Undo,
+    Wait,
 )
 from tests.promises.distilling import CUSTOM, Distil
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
@@ -103,6 +104,10 @@ LIFE: tuple[Operation, ...] = (
     LookAround(0, "s-1"),
     Reconsider(0, True),
     Reconsider(0, False),
+    Begin("s-9", True),
+    Remember("agent", OTHER[0], "keep", "s-9"),
+    Wait(False),
+    Wait(True),
     DecideSeveral((0,)),
     Mute("evil.example", False),
     Mute("evil.example", True),

@@ -86,8 +86,8 @@ NOT_WRITERS = {
         "segment", "snapshot",
     },
     "Review": {
-        "approve_group", "chain", "count", "decide", "facets", "groups", "lift", "list", "noted", "outlook", "reject",
-        "show", "undo",
+        "approve_group", "chain", "count", "decide", "facets", "groups", "known", "leave", "lift", "list", "note_waits",
+        "noted", "outlook", "reject", "show", "undo",
     },
 }  # fmt: skip
 
