@@ -195,6 +195,12 @@ class MediatedConversation:
                     self._seen[entry.mark] += 1
                     self._take(entry, is_owners=place >= tail)
 
+    def arrived(self, entry: ContextEntry, *, is_owners: bool = False) -> None:
+        """Report what a hook says has just come in, as often as it says so: nothing of it is shown a second time."""
+        with self._lock:
+            self._seen[entry.mark] += 1
+            self._take(entry, is_owners=is_owners)
+
     def summed_up(self, text: str) -> None:
         """The framework put the agent's summary in the place of what came before: it is as clean as that was."""
         with self._lock:
@@ -315,6 +321,12 @@ class MediatedConversation:
                     self._keep.extraction.ended(self.name)
             except Exception as error:
                 log("what was said is learned later", error)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether everything that happened is in the store; what is not waits in this process."""
+        with self._lock:
+            return self._reports.are_written()
 
     @property
     def is_clean(self) -> bool:
