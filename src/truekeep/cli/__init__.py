@@ -44,6 +44,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("config:config", "Show the settings that count, without secrets."),
     "tokens": ("tokens:tokens", "Add, list and revoke the tokens of the service's callers."),
     "mcp": ("mcp:mcp", "Serve a keep to a desktop agent over MCP."),
+    "hook": ("hook:hook", "Guard Claude Code's sessions through its hooks."),
     "keys": ("keys:keys", "Show and rotate keys."),
     "backup": ("recovery:backup", "Copy a keep to a file while it is in use."),
     "restore": ("recovery:restore", "Put a backup back, with a reason."),
