@@ -37,8 +37,9 @@ class ClaudeEvents:
     """Answers the events of Claude Code's sessions.
 
     ``servers`` are the MCP servers whose tools stand in the program itself, ``foreign`` names what else describes tools
-    to the model. ``files=False`` says that Claude Code loads no settings and no files by itself. ``is_lasting`` says
-    that this process lives on after an event: what cannot be reported waits in it, else the event is stopped.
+    to the model. ``files=False`` says that Claude Code loads no settings and no files by itself. ``resumes``: the
+    session goes on with an earlier one. ``is_lasting``: this process lives on after an event, so that what cannot be
+    reported waits in it; else the event is stopped.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class ClaudeEvents:
         servers: frozenset[str] = frozenset(),
         foreign: tuple[str, ...] = (),
         files: bool = True,
+        resumes: bool = False,
         is_lasting: bool = True,
     ) -> None:
         self._mediator = mediator
@@ -58,8 +60,8 @@ class ClaudeEvents:
         self._servers = servers
         self._foreign = foreign
         self._files = files
+        self._resumes = resumes
         self._is_lasting = is_lasting
-        self._shown: set[str] = set()
         self._begun: set[str] = set()
 
     def answer(self, event: Any) -> dict[str, Any]:
@@ -106,7 +108,7 @@ class ClaudeEvents:
             is_known = False
         if is_known or event.get("agent_id"):
             return
-        if event.get("source") in ("resume", "fork") or event["hook_event_name"] not in _FIRST:
+        if self._resumes or event.get("source") in ("resume", "fork") or event["hook_event_name"] not in _FIRST:
             conversation.missed("a session that goes on was not seen before")
         for name in self._foreign:
             conversation.arrived(ContextEntry(EntryKind.OTHER, UNSEEN, tool=f"definitions of {name}"))
@@ -129,22 +131,27 @@ class ClaudeEvents:
 
     # The events
 
-    def _on_session_start(self, conversation: MediatedConversation, event: Mapping[str, Any]) -> dict[str, Any]:
-        return self._with_memories("SessionStart", conversation) if event.get("source") != "resume" else {}
+    @staticmethod
+    def _on_session_start(conversation: MediatedConversation, event: Mapping[str, Any]) -> None:
+        """What is in the context already is looked at when a session is first heard of.
+
+        No memories are added here or with a prompt: Claude Code puts what a hook adds into a system message, and a
+        memory is never the system's word.
+        """
 
     def _on_instructions_loaded(self, conversation: MediatedConversation, event: Mapping[str, Any]) -> None:
         for text, name in claude_files.unpinned([Path(_text(event, "file_path"))], self._pins):
             self._take(conversation, text, name)
 
-    def _on_user_prompt_submit(self, conversation: MediatedConversation, event: Mapping[str, Any]) -> dict[str, Any]:
+    def _on_user_prompt_submit(self, conversation: MediatedConversation, event: Mapping[str, Any]) -> None:
+        self._turned_down(conversation, event)
         prompt = _text(event, "prompt")
         if event.get("source", "user") not in claude_files.table()["owners_prompts"]:
             conversation.arrived(ContextEntry(EntryKind.OTHER, prompt, tool="prompt"))
-            return {}
+            return
         conversation.arrived(ContextEntry(EntryKind.OWNER, prompt), is_owners=True)
         for text, name in claude_files.mentioned(prompt, Path(_text(event, "cwd"))):
             conversation.arrived(ContextEntry(EntryKind.OTHER, text, tool=name))
-        return self._with_memories("UserPromptSubmit", conversation)
 
     @staticmethod
     def _on_user_prompt_expansion(conversation: MediatedConversation, event: Mapping[str, Any]) -> None:
@@ -192,18 +199,11 @@ class ClaudeEvents:
         conversation.summed_up(_text(event, "compact_summary"))
 
     def _on_stop(self, conversation: MediatedConversation, event: Mapping[str, Any]) -> None:
+        self._turned_down(conversation, event)
         conversation.said(_text(event, "last_assistant_message"))
         conversation.ended()
 
     # Inside
-
-    def _with_memories(self, name: str, conversation: MediatedConversation) -> dict[str, Any]:
-        # A context gets its memories once: a process for each event knows only at the start of one.
-        if (name == "SessionStart") is self._is_lasting or conversation.name in self._shown:
-            return {}
-        self._shown.add(conversation.name)
-        block = conversation.memory_block()
-        return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}} if block else {}
 
     def _offer(self, conversation: MediatedConversation, name: str) -> None:
         """Declare what the operator says of a tool; a server's that is not the program's is described by others."""
@@ -220,6 +220,12 @@ class ClaudeEvents:
                 keep.actions.confirm(record.id, via=self._mediator.owner)
                 keep.actions.redeem(record.id, call.name, wanted, conversation.name)
                 return
+
+    def _turned_down(self, conversation: MediatedConversation, event: Mapping[str, Any]) -> None:
+        """Nobody is being asked any more: what was asked about and has not run was turned down."""
+        if event.get("permission_mode", "default") in claude_files.table()["asking_modes"] and conversation.is_written:
+            for record in self._mediator.keep.actions.pending(conversation.name):
+                self._mediator.keep.actions.decline(record.id, via=self._mediator.owner)
 
     def _clean_answer(self, conversation: MediatedConversation, call: AgentCall, result: Any) -> str | None:
         """What a sub-agent answered that read nothing foreign: it is as good as the agent's own words."""
