@@ -119,7 +119,7 @@ class ClaudeHost:
 
     async def _carried_out(self, conversation: str, talk: Talk, call: ScriptedCall, call_id: str) -> None:
         if self.sub is not None and call.name == self.sub[0]:
-            text = await self._sub_agent(conversation, str(dict(call.arguments)["question"]))  # type: ignore[call-overload]
+            text = await self._sub_agent(conversation, self._fields(call, call_id)["tool_input"]["prompt"])
             response: Any = {"status": "completed", "agentId": "a1", "content": [{"type": "text", "text": text}]}
         else:
             text = response = self.tools[call.name].run(dict(call.arguments))  # type: ignore[arg-type]

