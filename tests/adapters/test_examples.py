@@ -17,6 +17,9 @@ NEEDS = {
     "openai_agent.py": "agents",
     "pydantic_ai_agent.py": "pydantic_ai",
     "strands_agent.py": "strands",
+    "agent_hooks_host.py": "agent_hooks",
+    "anthropic_agent.py": "anthropic",
+    "claude_agent.py": "claude_agent_sdk",
 }
 
 

@@ -18,6 +18,9 @@ from truekeep.errors import MissingExtra
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
         ("strands", "strands", "strands"),
         ("strands_store", "strands", "strands"),
+        ("anthropic", "anthropic", "anthropic"),
+        ("claude_agent", "claude_agent_sdk", "claude-agent"),
+        ("agent_hooks", "agent_hooks", "agent-hooks"),
     ],
 )
 def test_a_missing_framework_is_told_with_what_installs_it(

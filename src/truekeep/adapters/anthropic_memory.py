@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from truekeep.keep import Keep
 
 OWNERS = f"{ROOT}/from_the_owner.md"
-_MOST_LINES = 999_999
+_MOST_LINES = 999_999  # what fits the width of a line number, as in the SDK's own tool
 _WIDTH = 6
 _NOT_THERE = "The path {path} does not exist. Please provide a valid path."
 

@@ -20,10 +20,10 @@ from typing import Any
 from truekeep.adapters.reports import UNSEEN
 
 _PINS = "claude-code.pins"
-_MOST_FILES = 200
+_MOST_FILES = 200  # of one project, or mentioned in one prompt; what is beyond is reported as not looked at
 _MOST_BYTES = 90_000
 """Of one file; a longer one is cut, for what is reported of it only has to show whose the values in it are."""
-_LONGEST_TRANSCRIPT = 20_000_000
+_LONGEST_TRANSCRIPT = 20_000_000  # bytes that are read before a call; a longer one counts as not looked at
 _MENTION = re.compile(r"(?:^|\s)@(\S{1,500})")
 
 

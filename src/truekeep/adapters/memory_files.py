@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ROOT = "/memories"
 _PREFIX = "memory-file-"
-_LONGEST_PATH = 500
-_MOST_FILES = 2_000
+_LONGEST_PATH = 500  # characters; it is shown whole in listings and errors
+_MOST_FILES = 2_000  # a listing reads each of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truekeep.keep import Keep
 
 _BLOCKS = 2
-_MOST_INPUT = 50_000_000
+_MOST_INPUT = 50_000_000  # characters of one event, which is held in memory; a longer one is no JSON and is blocked
 
 
 @click.group()

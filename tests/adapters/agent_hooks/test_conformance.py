@@ -116,7 +116,7 @@ class EmittingHost:
         value = self.tools[call["name"]].run(context["tool_call"]["args"])
         done = builder.post_tool_call(call_id=call["id"], name=call["name"], args=call["args"], value=value)
         await self.emitter.emit(done)
-        return value
+        return str(value)
 
 
 class TestAgentHooks(MediationConformance):
