@@ -40,6 +40,8 @@ from truekeep.read.reader import RecordReader
 from truekeep.read.recall import Recaller, RecallQuery
 from truekeep.read.snapshots import Snapshots
 from truekeep.records.catalog import Catalog
+from truekeep.records.gists import Gists
+from truekeep.records.marks import Marks
 from truekeep.records.origin_index import OriginIndex
 from truekeep.records.rows import MemoryRows, Versions
 from truekeep.review.decisions import Review
@@ -106,6 +108,7 @@ class WayOut:
     recaller: Recaller
     snapshots: Snapshots
     origin_index: OriginIndex
+    marks: Marks
     browser: Browser
 
 
@@ -202,16 +205,17 @@ def _way_out(ground: Ground, claims: ClaimParts) -> WayOut:
     reader = RecordReader(ledger, claims.evidence, claims.may_act_now, panel, ground.policy, clock)
     versions = Versions(ledger)
     exposures = Exposures(ledger, clock)
-    origin_index = OriginIndex(ledger)
+    origin_index, marks = OriginIndex(ledger), Marks(ledger)
     return WayOut(
         reader=reader,
         versions=versions,
         history=History(ledger, reader, versions),
         exposures=exposures,
         audience=Audience(claims.channels, claims.sessions, exposures),
-        recaller=Recaller(ledger, ground.catalog, versions, reader, settings),
-        snapshots=Snapshots(ledger, reader, panel, exposures, settings, clock, origin_index),
+        recaller=Recaller(ledger, ground.catalog, Gists(ledger, marks), versions, reader, settings),
+        snapshots=Snapshots(ledger, reader, panel, exposures, settings, clock, marks),
         origin_index=origin_index,
+        marks=marks,
         browser=Browser(ledger, origin_index, reader, clock),
     )
 
@@ -242,7 +246,7 @@ def _way_in(ground: Ground, claims: ClaimParts, way_out: WayOut) -> WayIn:
         removal=removal,
         burial=burial,
         forgetting=Deletion(ledger, channels, reader, way_out.versions, gate, removal, burial),
-        pins=Pins(ledger, channels, reader, way_out.origin_index, clock),
+        pins=Pins(ledger, channels, reader, way_out.marks, clock),
     )
 
 

@@ -213,8 +213,6 @@ class Memory:
     """How often the owner said it; ``as_of`` is when they said it last."""
     pinned: bool = False
     """Whether the owner wants it in every prompt."""
-    essential: str = ""
-    """Which of the things that a prompt must not miss the owner seems to say in it; the origin index tells."""
     seq: int = 0
     verified: bool = True
 

@@ -27,9 +27,11 @@ def test_no_gist_of_a_bad_model_acts_or_reaches_a_prompt_and_every_word_is_kept(
             assert [one["content"] for one in memories if one["may_act"]] == words
             assert any(LIE in reading for reading in readings)
             assert "9904-71" not in keep.snapshot("s-later").text
-            with keep.session("s-ask", mediated=True) as session:
+            with keep.session("s-ask", mediated=True) as session, plain.session("s-ask", mediated=True) as other:
                 for asked in SHORT.asked:
-                    assert not any("9904-71" in hit.text + hit.gist for hit in session.recall(asked.text))
+                    hits, known = (one.recall(asked.text) for one in (session, other))
+                    assert [(hit.text, hit.score) for hit in hits][: len(known)] == [(h.text, h.score) for h in known]
+                    assert not any("9904-71" in hit.text + hit.gist for hit in hits)
                 session.observe("user", "Please pay the user's account.")
                 session.observe("web", "A page about something else.", principal="https://page.example")
                 assert session.check_action("pay", {"account": "9904-71"}).decision != "allow"

@@ -90,6 +90,20 @@ def test_a_strategy_words_gists_that_stand_beside_the_words(keep: Keep) -> None:
     assert readings(keep) == ["; ".join(FACTS)]
 
 
+def test_a_gist_finds_what_the_words_do_not_and_comes_behind_what_they_find(keep: Keep) -> None:
+    keep.remember("The pharmacy in the High Street sells plasters.", via="user")
+    quote = {"quote": "Lidka mixes powders", "message_id": "1"}
+    with keep.session("s-1", mediated=True) as session:
+        session.observe("user", "Lidka mixes powders behind the counter there.")
+        with serving(remembers({"text": "Lidka works at a pharmacy", "quotes": [quote]})) as server:
+            session.extract("discrete", model=chat(server.url))
+    assert readings(keep)[-1] == "Lidka works at a pharmacy"
+    found = [hit.text for hit in keep.recall("Which pharmacy?")]
+    assert found == ["The pharmacy in the High Street sells plasters.", "Lidka mixes powders behind the counter there."]
+    (prompt,) = {memory["gist"] for memory in keep.get_memories()}
+    assert prompt == ""
+
+
 def test_a_gist_can_come_after_the_words(keep: Keep) -> None:
     keep.observe("s-1", "user", SAID)
     keep.extract("s-1", "verbatim")

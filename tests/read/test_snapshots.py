@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from tests.conftest import Clock, intruder
 from truekeep import Keep, StoreTampered
+from truekeep.stores import records
 
 READ = "import sys; from truekeep import Keep; print(Keep.open('alice', home=sys.argv[1]).snapshot('s-1').digest)"
 
@@ -134,3 +137,53 @@ def test_wishes_come_before_what_was_said_again_and_that_before_the_newest(keep:
 def test_what_differs_only_in_form_is_in_it_once(keep: Keep) -> None:
     keep.remember_many(["The office is in Nitra.", "the office is in  nitra!"], via="user")
     assert keep.snapshot("s-1").text.lower().count("nitra") == 1
+
+
+def bodies_read(do: Callable[[], object]) -> int:
+    """How many memories are read meanwhile."""
+    count, reading = 0, records.memory_from.__code__
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call" and frame.f_code is reading
+
+    sys.setprofile(note)
+    try:
+        do()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_first_snapshot_of_a_process_reads_about_as_many_memories_as_it_shows(keep: Keep, home: Path) -> None:
+    keep.remember_many([f"Box {number} holds the winter coats of room {number}." for number in range(700)], via="user")
+    keep.close()
+    with Keep.open("alice", home=home) as again:
+        assert bodies_read(lambda: again.snapshot("s-1")) < 350
+        assert "more can be found with recall" in again.snapshot("s-1").text
+
+
+def test_the_order_is_the_same_where_index_cards_are_missing(keep: Keep, home: Path) -> None:
+    verdicts = keep.remember_many([f"Room {number} has a stove." for number in range(200)], via="user")
+    keep.remember("From now on answer me in Slovak.", via="user")
+    for number in (3, 8):
+        with keep.session(f"s-{number}", mediated=True) as session:
+            session.observe("user", f"Room {number} has a stove.")
+    keep.pin(str(verdicts[5].memory_id), via="user")
+    keep.pin(str(verdicts[6].memory_id), via="user")
+    keep.unpin(str(verdicts[6].memory_id), via="user")
+    before = keep.snapshot("s-a").text
+    first = [line.partition("] ")[2] for line in before.splitlines() if "] " in line][:4]
+    assert first == [
+        "Room 5 has a stove.",
+        "From now on answer me in Slovak.",
+        "Room 8 has a stove.",
+        "Room 3 has a stove.",
+    ]
+    with keep._ledger.writing() as entry:
+        for row in list(keep._ledger.current("memories")):
+            entry.attach("memories", row, b"")
+        entry.event("memories.reindexed", model="", count=0)
+    keep.close()
+    with Keep.open("alice", home=home) as again:
+        assert again.snapshot("s-b").text == before

@@ -7,8 +7,9 @@ import pytest
 from tests.conftest import Clock
 from truekeep import Keep
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
-from truekeep.text.essentials import KINDS, TABLE, essential_in
+from truekeep.search.terms import ESSENTIALS, KINDS, essential_in
 from truekeep.text.language import language_table, languages_with
+from truekeep.text.words import words
 
 SAID = {
     "I'm allergic to penicillin, by the way.": "allergy",
@@ -46,12 +47,12 @@ def first_line(keep: Keep, session: str = "s-1") -> str:
 
 @pytest.mark.parametrize(("text", "kind"), SAID.items())
 def test_what_must_not_be_missed_is_told_in_every_language(text: str, kind: str) -> None:
-    assert essential_in(text) == kind
+    assert essential_in(words(text)) == kind
 
 
 def test_every_language_with_a_table_has_phrases_for_each_kind() -> None:
-    assert len(languages_with(TABLE)) == 10
-    assert all(set(language_table(name, TABLE)) == set(KINDS) for name in languages_with(TABLE))
+    assert len(languages_with(ESSENTIALS)) == 10
+    assert all(set(language_table(name, ESSENTIALS)) == set(KINDS) for name in languages_with(ESSENTIALS))
 
 
 def test_a_pin_puts_a_memory_first_until_it_is_taken_away(keep: Keep) -> None:

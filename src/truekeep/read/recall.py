@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from truekeep.config import Settings
     from truekeep.read.reader import RecordReader, Shown
     from truekeep.records.catalog import Catalog
+    from truekeep.records.gists import Gists
     from truekeep.records.rows import Versions
     from truekeep.search import Hit
     from truekeep.stores.ledger import Ledger
@@ -118,10 +119,17 @@ class Recaller:
     """Answers queries from one keep."""
 
     def __init__(
-        self, ledger: Ledger, catalog: Catalog, versions: Versions, reader: RecordReader, settings: Settings
+        self,
+        ledger: Ledger,
+        catalog: Catalog,
+        gists: Gists,
+        versions: Versions,
+        reader: RecordReader,
+        settings: Settings,
     ) -> None:
         self._ledger = ledger
         self._catalog = catalog
+        self._gists = gists
         self._versions = versions
         self._reader = reader
         self._settings = settings
@@ -207,11 +215,10 @@ class Recaller:
             page *= 4
 
     def _search(self, query: RecallQuery, *, acting_only: bool) -> Callable[[int], list[Hit]]:
-        today = query.moment.date()
+        text, today, explain = query.text, query.moment.date(), query.explain
         floor = self._settings.recall_floor
-        return self._catalog.search(
-            query.text, today=today, acting_only=acting_only, explain=query.explain, floor=floor
-        )
+        words = self._catalog.search(text, today=today, acting_only=acting_only, explain=explain, floor=floor)
+        return lambda k: self._gists.behind(words(k), k, text, today=today, explain=explain)
 
     def _verified(
         self, query: RecallQuery, found: Sequence[Hit], flood: _FloodCap, withheld: Counter[str]

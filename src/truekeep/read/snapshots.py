@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from truekeep.claims.corrected import Corrected
 from truekeep.errors import StoreTampered
 from truekeep.read.reader import RecordReader, Shown
+from truekeep.records.marks import PLAIN
 from truekeep.records.repeats import Words, said_as
+from truekeep.search import STANDING_WISHES
 from truekeep.stores.records import memory_from, snapshot_body, snapshot_from
-from truekeep.text.essentials import STANDING_WISHES
 from truekeep.trust import fence
-from truekeep.types import Memory, Snapshot, Standing
+from truekeep.types import Snapshot
 
 if TYPE_CHECKING:
     from truekeep.config import Settings
     from truekeep.read.exposures import Exposures
-    from truekeep.records.origin_index import OriginIndex
+    from truekeep.records.marks import CardMark, Marks
     from truekeep.screens.panel import Screening
     from truekeep.stores.ledger import Ledger, Sealed
     from truekeep.trust.influence import Reader
@@ -43,7 +46,7 @@ class Snapshots:
         exposures: Exposures,
         settings: Settings,
         clock: Callable[[], datetime],
-        origins: OriginIndex,
+        marks: Marks,
     ) -> None:
         self._ledger = ledger
         self._reader = reader
@@ -51,7 +54,7 @@ class Snapshots:
         self._exposures = exposures
         self._settings = settings
         self._clock = clock
-        self._origins = origins
+        self._marks = marks
         self._corrected = Corrected(ledger)
 
     def of(self, session: str, whom: Reader, *, refresh: bool = False) -> Snapshot:
@@ -95,23 +98,36 @@ class Snapshots:
         """
         now, panel = self._clock(), self._panel.current()
         room, chosen, said, looked_at = self._settings.snapshot_chars, list[Shown](), set[Words](), 0
-        served = self._reader.served()
-        in_question = filter(_is_in_question, self._origins.memories().values())
-        ranked = sorted(in_question, key=lambda memory: _usefulness(memory, served.get(memory.id, 0)))
-        for start in range(0, len(ranked), _PAGE):
-            rows = self._ledger.at("memories", [memory.seq for memory in ranked[start : start + _PAGE]])
-            for memory in ranked[start : start + _PAGE]:
+        marks = self._marks.now()
+        ranked = self._ranked(marks)
+        while page := list(islice(ranked, _PAGE)):
+            rows = self._ledger.at("memories", page)
+            for place in page:
                 looked_at += 1
-                sealed = rows.get(memory.seq)
+                sealed = rows.get(place)
                 shown = self._reader.shown(memory_from(sealed), now, panel, whom) if sealed is not None else None
                 if shown is None or not _is_shown(shown, now) or said_as(shown.memory) in said:
                     continue
                 room -= len(self._line(shown)) + 1
                 if room < 0:
-                    return [*self._altered(now), *chosen], len(ranked) - looked_at + 1
+                    return [*self._altered(now), *chosen], len(marks) - looked_at + 1
                 said.add(said_as(shown.memory))
                 chosen.append(shown)
         return [*self._altered(now), *chosen], 0
+
+    def _ranked(self, marks: Mapping[int, CardMark]) -> Iterator[int]:
+        """The places of what is above hearsay, the most useful first; told by index cards, without reading a text.
+
+        Only what stands out is sorted: of the rest the newest comes first.
+        """
+        rows = ((self._ledger.get("memories", name), served) for name, served in self._reader.served().items())
+        credit = {sealed.row.seq: served for sealed, served in rows if sealed is not None}
+
+        def useful(place: int) -> tuple[bool, bool, int, int]:
+            return _usefulness(place, marks[place], credit.get(place, 0))
+
+        plain = {place for place, mark in marks.items() if mark is PLAIN} - credit.keys()
+        return merge(sorted(marks.keys() - plain, key=useful), sorted(plain, reverse=True), key=useful)
 
     def _line(self, one: Shown) -> str:
         older = self._corrected.is_older(one.memory)
@@ -135,16 +151,12 @@ class Snapshots:
         return False
 
 
-def _is_in_question(memory: Memory) -> bool:
-    return memory.standing is not Standing.HEARSAY or memory.approval is not None
-
-
-def _usefulness(memory: Memory, served: int) -> tuple[bool, bool, int, int]:
+def _usefulness(place: int, mark: CardMark, served: int) -> tuple[bool, bool, int, int]:
     """Pinned first, then standing wishes, then what was said again and served well most, then the newest.
 
     How often a memory was recalled does not count: who asks for what is anybody's to steer.
     """
-    return not memory.pinned, memory.essential not in STANDING_WISHES, -memory.said - served, -memory.seq
+    return not mark.pinned, mark.essential not in STANDING_WISHES, -mark.said - served, -place
 
 
 def _is_shown(shown: Shown, now: datetime) -> bool:

@@ -7,12 +7,15 @@ verified text, so that a doctored index can hide nothing; and hits are only prop
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from truekeep.embed import Embedder, EmbedderError, GuardedEmbedder
 from truekeep.search import (
+    HAS_GIST,
     NOWHERE,
+    PINNED,
     Card,
     Hit,
     Index,
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from truekeep.stores.base import Row
-from truekeep.types import Candidate, Memory
+from truekeep.types import Candidate, Memory, Standing
 
 _ACTING_TAGS = tuple(f"{label}:" for label in PROVABLE)
 """How the tags of memories begin that could act at all; the rule of influence decides whether they do."""
@@ -236,18 +239,30 @@ def _is_outdated(row: Row) -> bool:
 def described(memory: Memory) -> Card:
     """What the index knows of a memory's text."""
     day = memory.as_of.date()
-    words = f"{_asked(memory)} {memory.gist.text}" if memory.gist is not None else _asked(memory)
-    return describe(words, speaker=_speaker(memory), thread=memory.origin.session, day=day)
+    card = describe(
+        _text(memory),
+        speaker=_speaker(memory),
+        thread=memory.origin.session,
+        day=day,
+        answers=memory.question,
+        is_owners=memory.standing is Standing.OWNER,
+    )
+    flags = card.flags | PINNED * memory.pinned | HAS_GIST * (memory.gist is not None)
+    return replace(card, flags=flags, said=memory.said)
 
 
-def _asked(memory: Candidate | Memory) -> str:
-    """A text after what it answers: a bare answer means little without that. A secret in it is not indexed."""
-    text = memory.text
+def _text(memory: Candidate | Memory) -> str:
+    """What a memory says; a secret in it is not indexed."""
     if isinstance(memory, Memory) and memory.approval is not None and memory.approval.rules:
         from truekeep.screens.credentials import redact  # noqa: PLC0415 - few memories hold a secret
 
-        text = redact(text)
-    return f"{memory.question} {text}" if memory.question else text
+        return redact(memory.text)
+    return memory.text
+
+
+def _asked(memory: Candidate | Memory) -> str:
+    """A text after what it answers: a bare answer means little without that."""
+    return f"{memory.question} {_text(memory)}" if memory.question else _text(memory)
 
 
 def _speaker(memory: Candidate | Memory) -> str | None:

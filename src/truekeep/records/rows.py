@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from truekeep.claims.contradictions import Contradictions, tag
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.records.catalog import Catalog, described
-from truekeep.search import Index
+from truekeep.search import Index, renewed
 from truekeep.stores.records import memory_body, memory_from
 from truekeep.stores.table_view import TableChanges
 from truekeep.types import Memory, Standing, utc_moment, utc_text
@@ -121,8 +121,10 @@ class MemoryRows:
 
 def put_pin(entry: Entry, sealed: Sealed, *, pinned: bool) -> None:
     """Change nothing about a memory but its pin: no word, no version and nothing that it acts by."""
-    memory = memory_from(sealed)
-    entry.replace("memories", sealed.row, memory_body(replace(memory, pinned=pinned)), tag(memory))
+    memory = replace(memory_from(sealed), pinned=pinned)
+    blob = entry.card("memories", sealed.row.seq)
+    card = renewed(blob, described(memory)) if blob is not None else None
+    entry.replace("memories", sealed.row, memory_body(memory), tag(memory), card=card)
 
 
 def keep_version(entry: Entry, memory: Memory, why: str, until: datetime, *, into: str | None = None) -> None:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest, NotAllowed
 from truekeep.records.rows import put_pin
+from truekeep.search import WISH
 from truekeep.stores.records import memory_from
-from truekeep.text.essentials import WISH
 from truekeep.trust.influence import Reader, may_retire
 from truekeep.trust.origin import is_hearsay, own_principal, require
-from truekeep.types import Decision, Memory, Verdict
+from truekeep.types import Decision, Verdict
 
 if TYPE_CHECKING:
     from truekeep.read.reader import RecordReader
-    from truekeep.records.origin_index import OriginIndex
+    from truekeep.records.marks import CardMark, Marks
     from truekeep.sessions.channels import Channels
     from truekeep.stores.ledger import Ledger
 
@@ -36,13 +36,13 @@ class Pins:
         ledger: Ledger,
         channels: Channels,
         reader: RecordReader,
-        origin_index: OriginIndex,
+        marks: Marks,
         clock: Callable[[], datetime],
     ) -> None:
         self._ledger = ledger
         self._channels = channels
         self._reader = reader
-        self._origin_index = origin_index
+        self._marks = marks
         self._clock = clock
 
     def set(self, memory_id: str, *, via: str, pinned: bool) -> Verdict:
@@ -69,18 +69,18 @@ class Pins:
         """The owner's own acting words that seem to say what must not be missed, the newest first."""
         now, found = self._clock(), list[dict[str, Any]]()
         with self._ledger.reading():
-            memories = self._origin_index.memories()
-            places = sorted((seq for seq, memory in memories.items() if _is_proposed(memory)), reverse=True)
+            marks = self._marks.now()
+            places = sorted((seq for seq, mark in marks.items() if _is_proposed(mark)), reverse=True)
             rows = self._ledger.at("memories", places[:_MOST_LOOKED_AT])
             for place in filter(rows.__contains__, places[:_MOST_LOOKED_AT]):
                 shown = self._reader.shown(memory_from(rows[place]), now)
                 if shown.may_act and not shown.is_over(now):
-                    found.append(shown.as_dict() | {"essential": memories[place].essential})
+                    found.append(shown.as_dict() | {"essential": marks[place].essential})
         return found[:most]
 
 
-def _is_proposed(memory: Memory) -> bool:
-    return memory.essential not in ("", WISH) and not memory.pinned
+def _is_proposed(mark: CardMark) -> bool:
+    return mark.essential not in ("", WISH) and not mark.pinned
 
 
 def _told(*, pinned: bool) -> tuple[str, str]:

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from truekeep.search.card import Card, describe, is_outdated, passage, renewed, spoken_by, values_in, windows
+from truekeep.search.card import (
+    ESSENTIAL,
+    HAS_GIST,
+    PINNED,
+    Card,
+    describe,
+    is_outdated,
+    marks_in,
+    passage,
+    renewed,
+    spoken_by,
+    values_in,
+    windows,
+)
 from truekeep.search.index import Index
 from truekeep.search.loading import Entry, without_vector
 from truekeep.search.matrix import pack
 from truekeep.search.places import NOWHERE, changed, holds
 from truekeep.search.query import Query
 from truekeep.search.ranking import Hit
+from truekeep.search.terms import KINDS, STANDING_WISHES, WISH
 
 __all__ = [
+    "ESSENTIAL",
+    "HAS_GIST",
+    "KINDS",
     "NOWHERE",
+    "PINNED",
+    "STANDING_WISHES",
+    "WISH",
     "Card",
     "Entry",
     "Hit",
@@ -21,6 +41,7 @@ __all__ = [
     "describe",
     "holds",
     "is_outdated",
+    "marks_in",
     "pack",
     "passage",
     "renewed",

@@ -3,12 +3,13 @@
 A store keeps the card in the record's row, inside the encrypted file and under the record's MAC,
 so that opening a keep neither tokenizes nor stems anything. Layout, in little-endian 32-bit words::
 
-    version << 24 | flags << 16 | number of speaker terms    day    thread (2)    wording (2)
+    version << 24 | flags << 16 | said << 8 | number of speaker terms    day    thread (2)    wording (2)
     number of terms    bytes of values    bytes of the model's name    bytes of its packed vector
     speaker terms    terms    values    the model's name    its packed vector
 
 The values are what the act boundary finds the text by; search only keeps them. Zeros before the vector fill up the
-last word.
+last word. How often the owner said it, what of the essentials it says and whether it is pinned stand in the first word,
+so that a snapshot is put in order without reading the texts.
 
 Long texts have *windows*: parts that get vectors of their own, so that one fact among many can be found. A message that
 rambles over five things is near to none of them as a whole. Its parts are; the best speaks for it.
@@ -23,17 +24,31 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, Self
 
-from truekeep.search.terms import is_read_in_pieces, labels, pieces, search_words, term, wording
+from truekeep.search.terms import (
+    KINDS,
+    essential_in,
+    is_read_in_pieces,
+    labels,
+    pieces,
+    search_words,
+    term,
+    wording,
+)
 from truekeep.text.analysis import analysed
 from truekeep.text.words import words
 
-VERSION = 3
-"""Raised when texts come to be cut into other terms; the layout is the same as that of version 1."""
-_READABLE = (1, 2, VERSION)
+VERSION = 4
+"""Raised when cards come to say something else; the layout is the same as that of version 1."""
+_READABLE = (1, 2, 3, VERSION)
 HEADER = 10
 _HEADER = struct.Struct(f"<{HEADER}I")
 LAST_DAY = date.max.toordinal()
 IS_QUESTION, SAYS_WHEN, SAYS_HOW_MANY = 1, 2, 4
+ESSENTIAL = 8
+"""The flags from this one on, three of them, are a number: which of the essentials a text says, or none."""
+PINNED, HAS_GIST = 64, 128
+MOST_SAID = 255
+"""Beyond it the times that something was said are no longer counted."""
 _MAX_TERMS = 4_000  # words of the longest text; a card stays small enough to verify at every opening
 MAX_SPEAKER_TERMS = 3  # words of a name
 _SPEAKER = re.compile(
@@ -52,10 +67,11 @@ class Card:
     day: int = 0
     flags: int = 0
     wording: int = 0
+    said: int = 1
 
     def to_bytes(self, model: str = "", vector: bytes = b"", values: bytes = b"") -> bytes:
         """The BLOB to store, with the packed vector that a model made of the text."""
-        head = VERSION << 24 | self.flags << 16 | len(self.speaker)
+        head = VERSION << 24 | self.flags << 16 | min(self.said, MOST_SAID) << 8 | len(self.speaker)
         halves = (self.thread & 0xFFFFFFFF, self.thread >> 32, self.wording & 0xFFFFFFFF, self.wording >> 32)
         made_by = model.encode() if vector else b""
         counts = (len(self.terms), len(values), len(made_by), len(vector))
@@ -86,6 +102,7 @@ class Card:
             day=day if day <= LAST_DAY else 0,
             flags=head >> 16 & 0xFF,
             wording=halves[2] | halves[3] << 32,
+            said=head >> 8 & 0xFF,
         )
         name = parts.end + parts.values
         return card, blob[name : name + parts.name], blob[len(blob) - parts.vector :]
@@ -106,7 +123,7 @@ class _Parts(NamedTuple):
         if len(blob) % 4 or len(blob) < 4 * HEADER:
             return None
         head, *_, terms, values, name, vector = _HEADER.unpack_from(blob)
-        speakers, rest = head & 0xFFFF, values + name + vector
+        speakers, rest = head & 0xFF, values + name + vector
         end = 4 * (HEADER + speakers + terms)
         fits = head >> 24 in versions and speakers <= MAX_SPEAKER_TERMS and end + rest + _filler(rest) == len(blob)
         return cls(speakers, terms, values, name, vector, end) if fits else None
@@ -116,6 +133,11 @@ def values_in(blob: bytes | None) -> bytes | None:
     """The values that were stored with a card of this version or the one before; none if it is missing or damaged."""
     parts = _Parts.of(blob or b"", _READABLE)
     return None if blob is None or parts is None else blob[parts.end : parts.end + parts.values]
+
+
+def marks_in(blob: bytes) -> tuple[int, int] | None:
+    """The flags of a verified card, and how often its text was said; none if it is missing or of another version."""
+    return (blob[2], blob[1]) if len(blob) > HEADER and blob[3] == VERSION else None
 
 
 def is_outdated(blob: bytes) -> bool:
@@ -133,13 +155,22 @@ def renewed(blob: bytes, card: Card) -> bytes:
     return card.to_bytes(blob[name : name + parts.name].decode(), vector, blob[parts.end : name])
 
 
-def describe(text: str, *, speaker: str | None = None, thread: str | None = None, day: date | None = None) -> Card:
-    """Write the card of a text. ``thread`` is the conversation whose neighbouring turns give it context.
+def describe(
+    text: str,
+    *,
+    speaker: str | None = None,
+    thread: str | None = None,
+    day: date | None = None,
+    answers: str = "",
+    is_owners: bool = False,
+) -> Card:
+    """Write the card of a text. ``thread`` is the conversation whose neighbouring turns give it context, ``answers``
+    the question before it, without which a bare answer means little; only what the owner says is essential.
 
     A turn of dialogue without one belongs with that day's other turns; facts jotted down one after the
     other have nothing to do with each other.
     """
-    read = analysed(text)
+    read = analysed(f"{answers} {text}" if answers else text)
     spoken, found = read.scan.language.name, read.words
     special = search_words(spoken)
     said = speaker if speaker is not None else spoken_by(text)
@@ -152,6 +183,8 @@ def describe(text: str, *, speaker: str | None = None, thread: str | None = None
     numbers = [number for word in found if (number := term(word, spoken))]
     if is_read_in_pieces(found, spoken):
         numbers += [number for word in found for number in pieces(word, spoken)]
+    essential = essential_in(analysed(text).words if answers else found) if is_owners else ""
+    flags |= ESSENTIAL * (KINDS.index(essential) + 1) if essential else 0
     return Card(
         terms=tuple(numbers[:_MAX_TERMS]),
         speaker=name[:MAX_SPEAKER_TERMS],

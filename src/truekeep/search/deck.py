@@ -42,7 +42,7 @@ def unpack(cards: Sequence[bytes], model: str = "", size: int = 0) -> Deck:
     spans = sizes[whole] // 4
     starts = np.cumsum(spans) - spans
     heads = flat[starts]
-    names, lengths = (heads & 0xFFFF).astype(np.int64), flat[starts + _TERMS].astype(np.int64)
+    names, lengths = (heads & 0xFF).astype(np.int64), flat[starts + _TERMS].astype(np.int64)
     ends = HEADER + names + lengths
     rest = flat[starts + _VALUES].astype(np.int64) + flat[starts + _NAME] + flat[starts + _VECTOR]
     fits = (heads >> 24 == VERSION) & (names <= MAX_SPEAKER_TERMS) & (ends + (rest + 3) // 4 == spans)

@@ -1,16 +1,21 @@
-"""Terms, which are indexed and searched for: words folded, stemmed in the language of their text, hashed to 32 bits."""
+"""Terms, which are indexed and searched for: words folded, stemmed in the language of their text, hashed to 32 bits.
+
+And *essentials*: what in a text a prompt must not miss, told by a few phrases of each language. Nothing is decided by
+them. They put standing wishes first in a snapshot, and propose to the owner what to pin.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import threading
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import Stemmer
 
-from truekeep.text.language import entries, language, language_table, names
+from truekeep.text.language import entries, language, language_table, languages_with, names
 from truekeep.text.words import words
 
 _CONTRACTIONS = {"m": "am", "re": "are", "ve": "have", "ll": "will"}
@@ -20,6 +25,15 @@ _ENGLISH, _PORTER = "en", "porter"
 _PIECE = 4
 _UNSPACED_FROM = "\u3040"
 """From here on scripts are written without spaces; ``words`` gives pairs of their signs."""
+ESSENTIALS, WISH = "essentials", "wish"
+KINDS = ("allergy", "address", "name", "language", WISH)
+"""What there is not to be missed; where a text says several, the first of these."""
+STANDING_WISHES = frozenset({WISH, "address", "language"})
+"""Those that ask for something to be done from now on."""
+_SHORTEST = 4
+"""Letters that the beginning of a word has at least."""
+Phrases = dict[str, tuple[tuple[int, tuple[str, ...]], ...]]
+"""By its first word the kinds of a phrase, as their places in ``KINDS``, and the words that follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,3 +176,32 @@ def wording(found: list[str]) -> int:
     kept = [stem(_CONTRACTIONS.get(word, word)) for word in found if word not in filler]
     digest = hashlib.blake2b(" ".join(kept).encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+def essential_in(found: Sequence[str]) -> str:
+    """Which of the essentials the words of a text seem to say; nothing for most texts."""
+    (stems, phrases), best = _essentials(), len(KINDS)
+    for place, word in enumerate(found):
+        for kind, (beginning,) in stems.get(word[:_SHORTEST], ()):
+            if kind < best and word.startswith(beginning):
+                best = kind
+        for kind, rest in phrases.get(word, ()):
+            if kind < best and tuple(found[place + 1 : place + 1 + len(rest)]) == rest:
+                best = kind
+    return KINDS[best] if best < len(KINDS) else ""
+
+
+@cache
+def _essentials() -> tuple[Phrases, Phrases]:
+    """Of all languages: how words begin, by their first letters, and phrases, by their first word."""
+    stems: Phrases = {}
+    phrases: Phrases = {}
+    for name in languages_with(ESSENTIALS):
+        for kind, listed in language_table(name, ESSENTIALS).items():
+            for phrase in listed.split(" | "):
+                first, *rest = words(phrase)
+                table, key, then = phrases, first, tuple(rest)
+                if phrase.endswith("*"):
+                    table, key, then = stems, first[:_SHORTEST], (first,)
+                table[key] = (*table.get(key, ()), (KINDS.index(kind), then))
+    return stems, phrases

@@ -102,7 +102,7 @@ class Entry:
                 where=str(RowPlace(table, old.seq)),
                 since=known_good(self.tip.head),
             )
-        kept = card if card is not None else self._card(table, old.seq)
+        kept = card if card is not None else self.card(table, old.seq)
         self._release(table, old.seq)
         if row_id is not None:
             self._index.remove(table, old.seq, old.id)
@@ -170,7 +170,7 @@ class Entry:
         self._touch(table, row.seq, mac)
         return row._replace(mac=mac)
 
-    def _card(self, table: str, seq: int) -> bytes | None:
+    def card(self, table: str, seq: int) -> bytes | None:
         """The index card at that place, if it is this keep's own."""
         rows = self._backend.by_seqs(table, [seq], cards=True) if table in CARDED else []
         return next((row.card for row in rows if self._seal.holds_whole(table, row)), None)

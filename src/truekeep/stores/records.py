@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from truekeep.errors import StoreError
 from truekeep.stores.codec import Shape, others
-from truekeep.text.essentials import essential_in
 from truekeep.types import Approval, Finding, Item, Memory, Origin, Snapshot, Standing, Tombstone
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def stored(kind: type[T], **options: Any) -> Shape[T]:
 
 
 _ALWAYS = ("text", "standing", "origin", "kind", "created_at", "as_of", "version", "screened")
-_SOMETIMES = others(Memory, *_ALWAYS, "id", "seq", "verified", "essential")
+_SOMETIMES = others(Memory, *_ALWAYS, "id", "seq", "verified")
 _WORDS = ("topics", "entities", "metadata", "gist", "question")
 _ORIGIN = Shape(Origin, sparse=others(Origin, "channel"))
 _PARTS = (_ORIGIN, Shape(Approval))
@@ -59,8 +58,8 @@ _FINDING = Shape(
     first=("rule_id", "threat", "severity", "field", "span", "screen", "reason"),
     names={"rule_id": "rule", "threat": "class"},
 )
-_MEMORY = stored(Memory, given=("id", "seq", "verified", "essential"), first=_ALWAYS, sparse=_SOMETIMES, shapes=_PARTS)
-_HELD = stored(Memory, given=("seq", "verified", "essential"), first=_ALWAYS, sparse=(*_SOMETIMES, "id"), shapes=_PARTS)
+_MEMORY = stored(Memory, given=("id", "seq", "verified"), first=_ALWAYS, sparse=_SOMETIMES, shapes=_PARTS)
+_HELD = stored(Memory, given=("seq", "verified"), first=_ALWAYS, sparse=(*_SOMETIMES, "id"), shapes=_PARTS)
 _ITEM = stored(Item, given=("id",), sparse=("effects",), shapes=(_HELD, _FINDING))
 _TOMBSTONE = stored(Tombstone, given=("claim",))
 _SNAPSHOT = stored(Snapshot, given=("session", "stale"))
@@ -80,16 +79,13 @@ def memory_from(sealed: Sealed) -> Memory:
 
 
 def memory_without_text(sealed: Sealed) -> Memory:
-    """What the memory in a verified row is and where it came from, without what it says, but for what the owner says in
-    it that must not be missed.
-    """
+    """What the memory in a verified row is and where it came from, without what it says."""
     row, body = sealed.row, json.loads(sealed.row.body)
     for name in _WORDS:
         body.pop(name, None)
     body["origin"].pop("quote", None)
-    essential = essential_in(body["text"]) if body["standing"] == Standing.OWNER.label else ""
     body["text"] = ""
-    return _MEMORY.read(body, id=row.id, seq=row.seq, essential=essential)
+    return _MEMORY.read(body, id=row.id, seq=row.seq)
 
 
 def item_body(item: Item) -> dict[str, Any]:
