@@ -379,6 +379,19 @@ def test_credit_speaks_for_the_values_of_the_call_and_not_for_the_rest(shop: Kee
     assert not shop.get_memory(memory)["may_act"]
 
 
+def test_credit_does_not_speak_for_what_only_shares_a_name_with_the_call(shop: Keep, session: Session) -> None:
+    shop.remember("Northwind's account is 1180-22.", via="user")
+    plan = shop.remember("The plan of Northwind is Gold.", via="crm").memory_id
+    assert plan
+    session.observe("user", ASKED)
+    answer = session.check_action("pay", CALL)
+    assert answer.ticket
+    assert plan in answer.matched
+    answer.ticket.redeem("pay", CALL)
+    assert plan not in shop.credit(run="s-1", outcome="good", via="outcomes")["memories"]
+    assert not shop.get_memory(plan)["may_act"]
+
+
 def test_a_bad_outcome_asks_a_person_and_removes_nothing(shop: Keep, session: Session) -> None:
     memory = shop.remember("Northwind's account is 1180-22", via="user").memory_id
     session.observe("user", ASKED)

@@ -109,7 +109,14 @@ class CreditBook:
 
 
 def _untried(memory: Memory, spent: Iterable[TicketRecord]) -> frozenset[str]:
-    """Accounts, addresses and the like that a memory gives and no call of the run used."""
-    given = frozenset(value.key for value in read(memory.text).values if value.kind in WEIGHTY)
-    tried = (read(value).keys for record in spent for value in record.matched_values.get(memory.id, ()))
-    return given.difference(*tried)
+    """Accounts, addresses and the like that a memory gives and no call of the run used; where it gives none, its names.
+
+    A payment to Northwind says nothing about Northwind's plan.
+    """
+    said = read(memory.text)
+    tried = [read(value) for record in spent for value in record.matched_values.get(memory.id, ())]
+    given = frozenset(value.key for value in said.values if value.kind in WEIGHTY)
+    if given:
+        return given.difference(*(value.keys for value in tried))
+    names = (said.flat[start:end] for _, start, end in said.spans[1:] if said.cased[start].isupper())
+    return frozenset(names).difference(*(value.words for value in tried))
