@@ -288,3 +288,18 @@ def test_an_agents_handle_has_no_way_to_any_of_it(informed: Keep) -> None:
     agent = informed.bind("agent", session="s-1")
     for name in ("revoke", "rewind", "undo", "trace", "blame", "incidents"):
         assert not hasattr(agent, name)
+
+
+def test_a_memory_that_is_brought_back_says_what_it_said_and_not_what_was_taken_back(keep: Keep) -> None:
+    memory = keep.remember("My dentist is Dr. Novak.", via="user").memory_id
+    assert memory
+    keep.observe("s-1", "web", "A page.", principal="https://page.example")
+    change = keep.update_memory(memory, "My dentist is Dr. Mallory.", via="agent", session="s-1")
+    assert change.item_id
+    keep.review.approve(change.item_id, by="eva", reason="looks right")
+    keep.review.undo(change.item_id, by="eva", reason="it was a slip")
+    keep.delete_memory(memory, via="user")
+    assert keep.restore(memory, via="user").code == "restored"
+    assert keep.get_memory(memory)["content"] == "My dentist is Dr. Novak."
+    assert keep.restore(memory, via="user", version=2).code == "restored", "who names a version gets that one"
+    assert keep.get_memory(memory)["content"] == "My dentist is Dr. Mallory."

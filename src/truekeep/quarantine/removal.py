@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 
 from truekeep.claims.contradictions import Contradictions, claim_in
 from truekeep.quarantine.queue import WAITING
-from truekeep.records.rows import DELETED, FELL, FORGOTTEN, HELD, MERGED, MemoryRows, Vector, version_in
+from truekeep.records.rows import (
+    DELETED,
+    FELL,
+    FORGOTTEN,
+    HELD,
+    MERGED,
+    REVOKED,
+    REWOUND,
+    MemoryRows,
+    Vector,
+    version_in,
+)
 from truekeep.stores.records import item_body, item_from, memory_from, new_id
 from truekeep.trust.influence import same_claim
 from truekeep.trust.policy import Ruling
@@ -27,7 +38,6 @@ if TYPE_CHECKING:
     from truekeep.stores.entry import Entry
     from truekeep.stores.ledger import Ledger, Sealed
 
-REVOKED, REWOUND = "revoked", "rewound"
 Version = tuple[str, int]
 """A memory's id and which version of it."""
 _ALL = -1

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from truekeep.stores.ledger import Ledger, Sealed
 
 CHANGED, DELETED, FELL, MERGED, FORGOTTEN, HELD = "changed", "deleted", "fell", "merged", "forgotten", "held"
-"""Why a version is in the history and no longer a memory."""
+REVOKED, REWOUND = "revoked", "rewound"
+"""Why a version is in the history and no longer a memory; the last two are what people took back."""
 
 Vector = Any
 """A vector as the embedder made it; it is only handed on."""
@@ -185,9 +186,15 @@ class Versions:
         living = [memory_from(sealed)] if sealed is not None and sealed.verified else []
         kept = [one.memory for one in self.versions(memory_id)] if isinstance(memory_id, str) else []
         found = [memory for memory in (*kept, *living) if number in (None, memory.version)]
+        if number is None and not living:
+            # Whoever brings a memory back wants what it said, and not what somebody had put over it by mistake.
+            found = self._not_taken_back(memory_id) or found
         if not found:
             raise UnknownId("No such version in this keep.", hint="keep.history(memory_id) lists what there is.")
         return found[-1]
+
+    def _not_taken_back(self, memory_id: str) -> list[Memory]:
+        return [one.memory for one in self.versions(memory_id) if one.why not in (REVOKED, REWOUND)]
 
     def changed(self) -> list[Version]:
         """All earlier versions of memories that were changed and are still there."""
