@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Clock
-from truekeep import Keep
+from truekeep import Keep, Settings
+from truekeep.search import OF_PASSAGES
 from truekeep.stores.records import memory_from
 from truekeep.types import LATEST, Memory
 
@@ -109,3 +110,53 @@ def test_it_can_be_undone_but_for_what_was_decided_or_changed_since(open_old: Ca
     assert back == ["The user asks about lunch early.", "The user is allergic to hazelnuts.", "The user may like soup."]
     with open_old() as keep:
         assert sorted(memory.text for memory in memories(keep)) == back
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("summary", "summary"), ("discrete", "discrete"), ("off", "off"), ("", "verbatim")],
+)
+def test_the_old_name_of_the_strategy_is_read_as_learn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, read: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'extract_strategy = "{written}"\nextract_debounce_seconds = 7\nextract_delay_seconds = 70')
+    found = Settings.load(tmp_path)
+    assert (found.learn, found.learn_debounce_seconds, found.learn_delay_seconds) == (read, 7, 70)
+    file.unlink()
+    monkeypatch.setenv("TRUEKEEP_EXTRACT_STRATEGY", written)
+    assert Settings.load(tmp_path).learn == read
+
+
+@pytest.mark.parametrize("strategy", ["", "discrete", "verbatim"])
+def test_learning_covers_what_is_said_after_the_upgrade_and_nothing_before(
+    old_home: Path, old_clock: Clock, strategy: str
+) -> None:
+    config = old_home / "config.toml"
+    config.write_text(f'extract_strategy = "{strategy}"\nembedder = "none"')
+    config.chmod(0o600)
+    with Keep.open("alice", home=old_home, clock=old_clock, background=False) as keep:
+        keep.extraction.run()
+        before = [memory.text for memory in memories(keep)]
+        assert not any("Please pay Northwind" in text for text in before), "that was said to 0.1.0"
+        keep.observe("s-pay", "user", "My new landlord is called Ivo Braun.")
+        keep.extraction.ended("s-pay")
+        assert [memory.text for memory in memories(keep)] == [*before, "My new landlord is called Ivo Braun."]
+
+
+def test_a_keep_whose_index_alone_is_older_is_no_keep_of_that_version(tmp_path: Path, clock: Clock) -> None:
+    plain = Settings(embedder="none")
+    with Keep.open("new", home=tmp_path, clock=clock, settings=plain, background=False) as keep:
+        with keep.session("s-1", mediated=True) as session:
+            session.observe("user", "I live in Porto.")
+            session.remember("The user lives in Porto, near the river.", via="agent")
+        said = [(memory.text, memory.standing) for memory in memories(keep)]
+        with keep._ledger.writing() as entry:
+            for row in list(keep._ledger.current("memories")):
+                assert row.card
+                entry.attach("memories", row, row.card[:3] + bytes([OF_PASSAGES]) + row.card[4:])
+            entry.event("memories.reindexed", model="", count=0)
+    with Keep.open("new", home=tmp_path, clock=clock, settings=plain, background=False) as keep:
+        assert [(memory.text, memory.standing) for memory in memories(keep)] == said
+        assert (keep.incidents(), keep.review.list()) == ([], [])
+        assert keep._catalog.outdated() == []

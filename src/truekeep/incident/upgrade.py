@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from truekeep.incident import records
 from truekeep.incident.records import UPGRADE, Incident
 from truekeep.quarantine.noted import NOTED_BEFORE
+from truekeep.search import OF_PASSAGES
 from truekeep.sessions.passages import passage_of, quoted
 from truekeep.stores.ledger import Sealed
 from truekeep.stores.records import memory_from, new_id
@@ -79,8 +80,8 @@ class Upgrade:
         self._passage_chars = passage_chars
 
     def run(self) -> None:
-        """Do so in one transaction, if the index cards are an earlier version's: what is done here has new ones."""
-        places = self._catalog.outdated()
+        """Do so in one transaction, if the index cards are that version's: what is done here has new ones."""
+        places = self._catalog.outdated(OF_PASSAGES)
         if not places:
             return
         found = _Found()

@@ -16,6 +16,7 @@ from truekeep.search import (
     HAS_GIST,
     NOWHERE,
     PINNED,
+    VERSION,
     Card,
     Hit,
     Index,
@@ -132,12 +133,12 @@ class Catalog:
                 entry.attach("memories", rows[place], self.card(memory, vectors[place]))
             entry.event("memories.reindexed", model=model, count=len(memories))
 
-    def outdated(self) -> list[int]:
-        """The places of memories whose cards an earlier version wrote. Found out from the oldest in most keeps."""
+    def outdated(self, before: int = VERSION) -> list[int]:
+        """The places of memories with cards of an earlier version than that. Told by the oldest in most keeps."""
         oldest = self._ledger.oldest_memory()
-        if oldest is None or not _is_outdated(oldest):
+        if oldest is None or not _is_outdated(oldest, before):
             return []
-        return [row.seq for row in self._ledger.current("memories") if _is_outdated(row)]
+        return [row.seq for row in self._ledger.current("memories") if _is_outdated(row, before)]
 
     def renew(self) -> None:
         """Write the cards of an earlier version anew, with the vectors they have: their words are cut otherwise now.
@@ -232,8 +233,8 @@ def _described_row(row: Row) -> IndexEntry:
     return row.seq, described(memory_from(Sealed(row, verified=True))).to_bytes()
 
 
-def _is_outdated(row: Row) -> bool:
-    return row.card is not None and is_outdated(row.card)
+def _is_outdated(row: Row, before: int) -> bool:
+    return row.card is not None and is_outdated(row.card, before)
 
 
 def described(memory: Memory) -> Card:

@@ -40,6 +40,8 @@ from truekeep.text.words import words
 VERSION = 4
 """Raised when cards come to say something else; the layout is the same as that of version 1."""
 _READABLE = (1, 2, 3, VERSION)
+OF_PASSAGES = 3
+"""Since this version what is learned are the owner's own words; before it were rewordings."""
 HEADER = 10
 _HEADER = struct.Struct(f"<{HEADER}I")
 LAST_DAY = date.max.toordinal()
@@ -140,9 +142,9 @@ def marks_in(blob: bytes) -> tuple[int, int] | None:
     return (blob[2], blob[1]) if len(blob) > HEADER and blob[3] == VERSION else None
 
 
-def is_outdated(blob: bytes) -> bool:
-    """Whether a card is sound, but of an earlier version."""
-    return _Parts.of(blob) is None and _Parts.of(blob, _READABLE) is not None
+def is_outdated(blob: bytes, before: int = VERSION) -> bool:
+    """Whether a card is sound, but of an earlier version than that."""
+    return _Parts.of(blob, tuple(one for one in _READABLE if one < before)) is not None
 
 
 def renewed(blob: bytes, card: Card) -> bytes:
