@@ -116,7 +116,7 @@ def histories(path: Path = DATA / "histories.yaml") -> list[Talk]:
 
 def remembered(talk: Talk, home: Path, model: ChatModel | None = None) -> Keep:
     """A keep that took part in the talk and learned from it, with gists if there is a model."""
-    settings = replace(Settings.load(home / "config.toml"), learn="discrete" if model is not None else "verbatim")
+    settings = replace(Settings.load(home), learn="discrete" if model is not None else "verbatim")
     keep = Keep.open("owner", home=home, background=False, settings=settings)
     for number, (moment, turns) in enumerate(talk.sessions):
         with keep.session(f"s-{number}", mediated=True) as session:

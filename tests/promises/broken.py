@@ -109,6 +109,28 @@ def the_agent_holds_credit(patch: Patch) -> None:
     _allowing(patch, "credit")
 
 
+def a_quote_proves_the_wording(patch: Patch) -> None:
+    """What the agent says is the owner's word as soon as a part of it can be quoted."""
+    whole = Intake.candidate
+
+    def candidate(self: Intake, text: str, **fields: Any) -> Candidate:
+        made = whole(self, text, **fields)
+        return replace(made, text=text) if fields.get("quote") and made.standing is Standing.OWNER else made
+
+    patch.setattr(Intake, "candidate", candidate)
+
+
+def a_quote_replaces_another_memory(patch: Patch) -> None:
+    """Whoever quotes the owner changes what the owner may change."""
+    whole = Gate.admit_change
+
+    def change(self: Gate, target: Memory, candidate: Candidate, *, via: str) -> Verdict:
+        owners = candidate.standing is Standing.OWNER
+        return whole(self, target, candidate, via="user" if owners and via == "agent" else via)
+
+    patch.setattr(Gate, "admit_change", change)
+
+
 # What hearsay can take away
 
 

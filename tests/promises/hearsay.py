@@ -139,6 +139,7 @@ class Leave:
     def run(self, twins: Twins) -> None:
         if not twins.laden.is_clean(self.what.session) or self.what.channel != "agent":
             self.what.on(twins.laden, self.what.channel)
+            twins.left.add(self.what.session)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ BROKEN = (
     Broken(broken.echoes_are_witnesses, ("extra_echo",)),
     Broken(broken.copies_add_up, (), promise="P1/P3", directed=_SYSTEMS_COPY),
     Broken(broken.the_agent_holds_credit, ("owner_says", "extra_attempt"), directed=_UNCREDITED),
+    Broken(broken.a_quote_proves_the_wording, ("agent_misquotes",), promise="P3"),
+    Broken(broken.a_quote_replaces_another_memory, ("owner_says", "agent_misquotes"), promise="P3"),
     Broken(broken.anybody_deletes, ("owner_says", "extra_change"), promise="P2"),
     Broken(broken.the_newest_word_wins, ("owner_says", "extra_read"), INFORMED, "P2"),
     Broken(broken.the_newest_word_ends_the_elders, ("owner_says", "extra_read"), INFORMED, "P2"),

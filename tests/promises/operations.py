@@ -1,8 +1,8 @@
 """The strategies for the operations of the shared life: everything a host, an owner, a reviewer or a system does.
 
 Each operation is a value that says what to do, and lives in the room it belongs to: ``writing``, ``talking``,
-``distilling``, ``looking``, ``deciding``, ``acting``. To add one, write a class with ``run`` and name it in
-``OPERATIONS``. Numbers choose among what is there, so that every sequence makes sense.
+``distilling``, ``quoting``, ``looking``, ``deciding``, ``acting``. To add one, write a class with ``run`` and name it
+in ``OPERATIONS``. Numbers choose among what is there, so that every sequence makes sense.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tests.promises.deciding import (
 from tests.promises.distilling import Distil
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.merging import Consolidate
+from tests.promises.quoting import TWISTS, USES, Misquote
 from tests.promises.side import GUARD, HANDLE, KEEP, LOAD, SESSION, WORKING
 from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.vocabulary import (
@@ -123,6 +124,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
     ),
     "agent_writes": st.builds(Remember, st.just("agent"), texts, ways, anywhere, parents=parents),
     "agent_quotes": st.builds(_quoting, sessions, sayings, st.sampled_from((None, *SAYINGS))),
+    "agent_misquotes": st.builds(Misquote, sessions, st.sampled_from(TWISTS), st.sampled_from(USES), numbers),
     "batch": st.builds(
         RememberMany,
         st.sampled_from(("owner", "crm", "web", "import")),

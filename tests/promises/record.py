@@ -106,10 +106,15 @@ class Record:
         self.written[memory.id] = self.versions[memory.id, memory.version] = known
 
     def follow(self, memories: Mapping[str, Memory]) -> None:
-        """Read each memory as the version that is there: a person may have brought an earlier one back."""
+        """Read each memory as the version that is there: a person may have brought an earlier one back.
+
+        A version of the same words, as being said again or an undo leaves it, is known by them.
+        """
         for memory in memories.values():
             if known := self.versions.get((memory.id, memory.version)):
                 self.written[memory.id] = known
+            elif (known := self.written.get(memory.id)) is not None and known.text == memory.text:
+                self.note(memory, known)
         for gone in self.written.keys() - memories.keys():
             self.written[gone] = replace(self.written[gone], fact=None)
 

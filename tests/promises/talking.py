@@ -91,7 +91,11 @@ class Jot:
 
     def run(self, twins: Twins) -> None:
         via = twins.world.speaker(self.session) if self.channel == "owner" else self.channel
-        same(twins.both(lambda side: self.on(side, via)), self)
+        plain, laden = twins.both(lambda side: self.on(side, via))
+        # Who may not change a session's data may not put something else over what came first: that costs a note in
+        # working memory, where nothing acts.
+        if laden.code != "session_not_own" or self.session not in twins.left:
+            same((plain, laden), self)
 
     def on(self, side: Side, via: str) -> Outcome:
         ttl = None if self.days is None else timedelta(days=self.days)
@@ -113,6 +117,7 @@ class LetGo:
             if self.session is None:
                 side.keep.working.sweep()
             else:
+                twins.left.discard(self.session)
                 with side.keep.session(self.session):
                     """The conversation is over."""
                 side.keep.working.delete(self.session)

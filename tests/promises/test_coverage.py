@@ -34,6 +34,7 @@ from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.machine import EVERYTHING
 from tests.promises.merging import Consolidate
 from tests.promises.operations import OPERATIONS
+from tests.promises.quoting import TWISTS, USES, Misquote
 from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, INJECTION, PAY, PLANT, POISON, call_for, wordings
@@ -98,6 +99,7 @@ LIFE: tuple[Operation, ...] = (
     CarryOut("s-1", 0, True),
     *(Distil("s-1", PAY, ((TRUE[0], TRUE[0]),), "discrete", way) for way in ("keep", "session", "handle", "queue")),
     Distil("s-1", PAY, ((TRUE[1], TRUE[0]),), CUSTOM),
+    *(Misquote("s-2", twist, use) for twist, use in zip(TWISTS, USES, strict=False)),
     Remember("web", wordings(POISON[0])[0]),
     Remember("owner", PLANT),
     Remember("web", INJECTION),

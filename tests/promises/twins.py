@@ -72,6 +72,8 @@ class Twins:
     known_items: dict[str, set[str]] = field(default_factory=lambda: {"plain": set(), "laden": set()})
     echoed: set[str] = field(default_factory=set)
     """Sessions in which the person's own words were held to be a copy of hearsay that had come in before."""
+    left: set[str] = field(default_factory=set)
+    """Sessions in whose working memory hearsay left something."""
     taken_back: set[Fact] = field(default_factory=set)
     """What hearsay said and hearsay itself replaced: the keep no longer holds it."""
     has_echo: bool = False
