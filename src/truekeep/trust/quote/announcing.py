@@ -15,6 +15,8 @@ _LONGEST = 200
 _SHORT = 80
 _LEAST = 12
 """Less than this after a colon is an answer, not a text."""
+_OPENING = 2
+"""Words within which somebody who goes on about themselves says so."""
 _COLON = re.compile("(?<=[\u3400-\u9fff])[:\uff1a]|[:\uff1a](?=\\s|[\"“„«「'\u2018\u3400-\u9fff])|\uff1a")
 _WIDE = re.compile("[\u3400-\u9fff]")
 _APART = re.compile(r"[^\w']+")
@@ -70,10 +72,23 @@ def announces_within(line: str) -> int:
     """Where in a line the text begins that its beginning announces; nowhere is 0."""
     colon = _COLON.search(line, 0, _LONGEST)
     if colon is None or len(line[colon.end() :].strip()) < _LEAST:
-        return 0
+        return _after_request(line)
     lead = plain_line(line[: colon.end()])
     reports = any(table.reports.search(lead) and not table.own.search(lead) for table in _tables())
     return colon.end() if reports or _says_so(line[: colon.end()], leads_on=True) else 0
+
+
+def _after_request(line: str) -> int:
+    """The same where the beginning asks for something to be done with "this", and what follows is nobody's own."""
+    said = said_sentences(line[:_LONGEST])
+    start = said[1][0] if len(said) > 1 else 0
+    asked, rest = line[:start], line[start:]
+    if not start or start > _SHORT or len(rest) < _SHORT or rest[0].islower():
+        return 0
+    plain, first = plain_line(asked), " ".join(plain_line(line[slice(*said[1])]).split()[:_OPENING])
+    points = any(table.strong.search(plain) and table.pointing.search(plain) for table in _tables())
+    is_own = any(table.own.search(plain) for table in _tables()) or speaks_of_oneself(first)
+    return start if points and not is_own else 0
 
 
 def speaks_of_oneself(line: str) -> bool:
@@ -113,7 +128,7 @@ def _pattern(phrase: str) -> str:
         return r"\b" + r"\s\S+\s".join(re.escape(plain_line(part)) for part in phrase.split("*")) + r"\b"
     words = re.escape(plain_line(phrase))
     if phrase >= "\u3400":  # written without spaces
-        return words
+        return f"{words}$" if phrase.endswith("=") else words
     if phrase.startswith("="):
         return f"^{words}$"
     if phrase.endswith("="):

@@ -22,6 +22,8 @@ _ENOUGH, _ENOUGH_ALONE = 3, 4
 _LEAD = 100
 _LONG, _COMMENT = 60, 240
 """Characters from which on a block says something of its own, and up to which it may be a word about another."""
+_NAME = 4
+"""Words that a signature has at most."""
 _GAP = re.compile(r"\n\s*\n")
 _HANDLE = re.compile(r"(?<!\w)[@#][^\W\d]\w{2,}")
 _PRICE = re.compile(r"\S.*\s{2,}[\d.,]+\s*(?:\u20ac|\$|\u00a3|eur|kc|zl)?\s*$", re.IGNORECASE)
@@ -80,7 +82,7 @@ class _Block:
         self._tables = [known[name] for name in names if name in known]
         is_short = self.width <= _COMMENT
         self.comments = is_short and any(table.comments.search(self._low) for table in self._tables)
-        self.is_own = is_short and any(table.own.search(self._low) for table in self._tables)
+        self.is_own = is_short and not self.comments and any(table.own.search(self._low) for table in self._tables)
         self.is_typed = _TYPED.match(text) is not None
         """Whether it begins in lower case, as people type."""
 
@@ -100,7 +102,16 @@ class _Block:
 
     def _closes(self, lines: Sequence[str]) -> bool:
         last = [plain_line(line) for line in lines[-2:]] if len(lines) > 1 else []
-        return any(table.closes.match(line) for table in self._tables for line in last)
+        return any(table.closes.match(line) for table in self._tables for line in last) or self._is_signed_off()
+
+    def _is_signed_off(self) -> bool:
+        """Whether the last sentence is a closing with a name behind it."""
+        said = said_sentences(self.text)
+        last = self.text[slice(*said[-1])] if len(said) > 1 else ""
+        name = last.rpartition(",")[2].strip()
+        greeting = plain_line(last.rpartition(",")[0])
+        is_name = 0 < len(name.split()) <= _NAME and name[:1].isupper()
+        return is_name and any(table.closes.match(greeting) for table in self._tables)
 
 
 def _foreign(blocks: Sequence[_Block], enough: int) -> int | None:
