@@ -53,8 +53,6 @@ def test_a_session_expires_after_its_time_and_lives_longer_when_something_is_sai
 def test_what_was_read_is_known_by_its_channel_whatever_the_role_says() -> None:
     memory = session(message(1), message(2, "page text", channel="web"))
     assert memory.channels() == {"user", "web"}
-    assert memory.is_tainted(frozenset({"user", "agent"}))
-    assert not session(message(1)).is_tainted(frozenset({"user", "agent"}))
 
 
 def test_a_session_within_its_budget_is_shown_whole() -> None:

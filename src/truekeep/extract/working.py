@@ -60,10 +60,6 @@ class WorkingMemory:
         written = {self.via} if self.data or self.context else set()
         return frozenset({message.channel for message in self.messages} | written)
 
-    def is_tainted(self, untainting: frozenset[str]) -> bool:
-        """Whether anything came in over a channel other than these."""
-        return not self.channels() <= untainting
-
 
 @dataclass(frozen=True, slots=True)
 class Window:

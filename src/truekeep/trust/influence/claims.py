@@ -68,11 +68,6 @@ class Claim:
         return tuple(value for clause in self.clauses for value in clause.values)
 
     @property
-    def is_affirmed(self) -> bool:
-        """Whether the first clause affirms rather than denies."""
-        return not self.clauses or self.clauses[0].negations % 2 == 0
-
-    @property
     def valid_from(self) -> str:
         """The date since which it holds, in canonical form, where the text gives one."""
         return next((clause.since for clause in self.clauses if clause.since), "")
