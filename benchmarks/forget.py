@@ -1,12 +1,12 @@
 """Forgetting: how many requests to forget or correct are honoured, and how many other memories they touch.
 
-``data/forget.yaml`` and ``data/forget_other.yaml`` were written by two people who had not seen the code: what a person
-said, and a message that asks to forget some of it, corrects some of it, or only looks like it. All rows of the first
-and those of even number of the second were tuned on; those of odd number of the second judge, unread by whoever
-tunes. Each is played through a whole keep. A request is honoured if just what is meant is gone, or, where two things
-may be meant, nothing is gone and both wait in review, where the owner sees them. A correction is also honoured if what
-it corrects stands beside other facts, stays and is marked as older. What an earlier sentence of the same
-person had ended before counts neither way.
+``data/forget.yaml``, ``data/forget_other.yaml`` and ``data/forget_third.yaml`` were written by three people who had not
+seen the code: what a person said, and a message that asks to forget some of it, corrects some of it, or only looks like
+it. All rows of the first and the third and those of even number of the second were tuned on; those of odd number of the
+second judge, unread by whoever tunes. Each is played through a whole keep. A request is honoured if just what is meant
+is gone, or, where two things may be meant, nothing is gone and both wait in review, where the owner sees them. A
+correction is also honoured if what it corrects stands beside other facts, stays and is marked as older. What an earlier
+sentence of the same person had ended before counts neither way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from benchmarks.harness import Figure
 from truekeep import Keep
 from truekeep.config import Settings
 
-ROWS, OTHER = (Path(__file__).parent / "data" / name for name in ("forget.yaml", "forget_other.yaml"))
+_NAMES = ("forget.yaml", "forget_other.yaml", "forget_third.yaml")
+ROWS, OTHER, THIRD = (Path(__file__).parent / "data" / name for name in _NAMES)
 LEAST = 0.9
 
 
@@ -53,8 +54,8 @@ class Played:
 
 def measure() -> list[Figure]:
     """Both figures, on the rows that were tuned on and on those held out."""
-    played, other = (list(play(yaml.safe_load(rows.read_text("utf-8")))) for rows in (ROWS, OTHER))
-    halves = (("tuned on", [*played, *other[0::2]]), ("held out", other[1::2]))
+    played, other, third = (list(play(yaml.safe_load(rows.read_text("utf-8")))) for rows in (ROWS, OTHER, THIRD))
+    halves = (("tuned on", [*played, *third, *other[0::2]]), ("held out", other[1::2]))
     return [figure for name, half in halves for figure in _figures(name, half)]
 
 
@@ -99,6 +100,7 @@ def _gone(keep: Keep, said: list[str]) -> frozenset[int]:
 if __name__ == "__main__":
     for one in [
         *play(yaml.safe_load(ROWS.read_text("utf-8"))),
+        *play(yaml.safe_load(THIRD.read_text("utf-8"))),
         *list(play(yaml.safe_load(OTHER.read_text("utf-8"))))[0::2],
     ]:
         if not one.is_honoured or one.touched:

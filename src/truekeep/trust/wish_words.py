@@ -16,7 +16,7 @@ MARK = "\u00a7"
 _QUOTATION = "quotation0"
 NONE: frozenset[str] = frozenset()
 _ORDERS = ("forget", "delete")
-_HEADS = ("to_forget", "to_delete", "parted", "may_go", "unsaid", "now", "slips", "over", "over_parted", "no")
+_HEADS = ("to_forget", "to_delete", "parted", "may_go", "unsaid", "now", "slips", "over", "over_parted", "no", "nay")
 
 Words = tuple[str, ...]
 Phrases = dict[str, tuple[Words, ...]]
@@ -58,6 +58,8 @@ class Forms:
     over_parted: dict[str, frozenset[str]]
     but: frozenset[str]
     no: tuple[Words, ...]
+    nay: frozenset[Words]
+    """Whole clauses that say no to what was said: another value behind them puts it right."""
     is_first: bool
     """Whether an order looks like a statement ("olvida"), so that nothing but small words may stand before it."""
     spoken: frozenset[str]
@@ -150,6 +152,7 @@ def _forms(name: str) -> Forms:
         over_parted=_pairs(listed("over_parted")),
         but=single("but"),
         no=tuple(sorted(listed("no"), key=len, reverse=True)),
+        nay=frozenset(listed("nay")),
         is_first=bool(table.get("orders_first", False)),
         spoken=single("vague", "polite", "now"),
         cues=frozenset("".join(one) if is_unspaced(name) else one[0] for one in heads if one),

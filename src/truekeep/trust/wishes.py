@@ -309,7 +309,7 @@ def _corrects(sentence: str, clauses: Sequence[Words], forms: Forms) -> OwnerWis
     is_over = bool(ended)
     nots = (_denied(clause, forms) for clause in clauses)
     denied = next((rest for rest in nots if rest), ())
-    is_new = any(holds(clause, forms.now) for clause in clauses)
+    is_new = any(holds(clause, forms.now) for clause in clauses) or (len(clauses) > 1 and clauses[0] in forms.nay)
     if not is_over and not is_new and not _is_name(denied, sentence, forms.name):
         return None
     if not is_over and not denied and _asks_for_an_act(sentence):
