@@ -93,7 +93,7 @@ def measure(
         signals["meaning"] = _meaning(_common(cosines, used), present, signals["words"])
         if "whole" in wanted:
             signals["whole"] = _meaning(_common(whole[view.chosen], used), present, signals["words"])
-    if "words_before" in wanted:
+    if "words_before" in wanted or "meaning_before" in wanted:
         signals |= _neighbours(view, signals)
     return Measured(view, signals, vector if "meaning" in signals else None, used)
 
