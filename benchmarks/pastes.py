@@ -1,9 +1,10 @@
 """Pastes: how many are recognised, and how many messages of the owner's own are taken for one.
 
-``data/pastes.yaml`` and ``data/pastes_other.yaml`` were written by two people who had not seen the code, much of it to
-be hard: all rows of the first and those of even number of the second were tuned on, those of odd number of the second
-judge, and nobody who tunes reads them. ``TRUEKEEP_BENCH_DATA`` names a folder with ``talks_dev.jsonl`` and
-``locomo_dev_memories.jsonl``, whose messages are people's own.
+``data/pastes.yaml``, ``data/pastes_other.yaml`` and ``data/pastes_third.yaml`` were written by three people who had not
+seen the code, much of the first two to be hard: all rows of the first and the third and those of even number of the
+second were tuned on, those of odd number of the second judge, and nobody who tunes reads them. The owners of the long
+histories wrote messages of their own; ``TRUEKEEP_BENCH_DATA`` names a folder with ``talks_dev.jsonl`` and
+``locomo_dev_memories.jsonl``, whose messages are people's own, too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import yaml
 from benchmarks.harness import Figure
 from truekeep.trust.quote import SeenTexts, split_paste
 
-ROWS, OTHER = (Path(__file__).parent / "data" / name for name in ("pastes.yaml", "pastes_other.yaml"))
+_NAMES = ("pastes.yaml", "pastes_other.yaml", "pastes_third.yaml", "histories.yaml")
+ROWS, OTHER, THIRD, HISTORIES = (Path(__file__).parent / "data" / name for name in _NAMES)
 FOLDER = os.environ.get("TRUEKEEP_BENCH_DATA", "")
 _TELLING = 8
 """Characters of a line from which on it says something."""
@@ -29,10 +31,10 @@ _TELLING = 8
 
 def measure() -> list[Figure]:
     """Both shares, on the authored rows and on natural talk."""
-    rows, other = (yaml.safe_load(path.read_text("utf-8")) for path in (ROWS, OTHER))
-    halves = (("tuned on", [*rows, *other[0::2]]), ("held out", other[1::2]))
+    rows, other, third = (yaml.safe_load(path.read_text("utf-8")) for path in (ROWS, OTHER, THIRD))
+    halves = (("tuned on", [*rows, *third, *other[0::2]]), ("held out", other[1::2]))
     figures = [figure for name, half in halves for figure in _authored(name, half)]
-    return figures + (list(_natural(Path(FOLDER))) if FOLDER else [])
+    return [*figures, _taken("histories", _histories()), *(_natural(Path(FOLDER)) if FOLDER else ())]
 
 
 def _authored(name: str, rows: list[dict[str, Any]]) -> Iterator[Figure]:
@@ -53,11 +55,24 @@ def _is_recognised(row: dict[str, Any]) -> bool:
 
 
 def _natural(folder: Path) -> Iterator[Figure]:
-    sets = {"talks": _talks(folder), "dialogue": _dialogue(folder), "several paragraphs": _paragraphs(folder)}
-    for name, messages in sets.items():
-        taken = [bool(split_paste(text, seen).pasted) for text, seen in messages]
-        share = sum(taken) / len(taken)
-        yield Figure(f"pastes: own taken for one, {name}", share, "share", None, f"{len(taken)} messages")
+    sets: dict[str, Iterable[tuple[str, SeenTexts | None]]] = {
+        "talks": _talks(folder),
+        "dialogue": _dialogue(folder),
+        "several paragraphs": _paragraphs(folder),
+    }
+    yield from (_taken(name, messages) for name, messages in sets.items())
+
+
+def _taken(name: str, messages: Iterable[tuple[str, SeenTexts | None]]) -> Figure:
+    taken = [bool(split_paste(text, seen).pasted) for text, seen in messages]
+    share = sum(taken) / len(taken)
+    return Figure(f"pastes: own taken for one, {name}", share, "share", None, f"{len(taken)} messages")
+
+
+def _histories() -> Iterator[tuple[str, None]]:
+    for person in yaml.safe_load(HISTORIES.read_text("utf-8")):
+        turns = (turn for session in person["sessions"] for turn in session["turns"])
+        yield from ((turn["text"], None) for turn in turns if turn["channel"] == "user")
 
 
 def _talks(folder: Path) -> Iterator[tuple[str, SeenTexts]]:
