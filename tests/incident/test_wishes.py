@@ -138,3 +138,31 @@ def test_an_ordinary_statement_and_the_same_said_again_end_nothing(tmp_path: Pat
                 session.observe("user", text)
         assert [memory["content"] for memory in keep.get_memories()] == list(dict.fromkeys((said, later)))
         assert keep.incidents() == []
+
+
+NAYS = {
+    "en": ("My dentist is on Monday.", "No, the dentist is on Tuesday."),
+    "de": ("Der Zahnarzt ist am Montag.", "Nein, der Zahnarzt ist am Dienstag."),
+    "es": ("La cita es el lunes.", "No, la cita es el martes."),
+    "fr": ("Le dentiste est lundi.", "Non, le dentiste est mardi."),
+    "it": ("Il dentista è lunedì.", "No, il dentista è martedì."),
+    "pt": ("O dentista é na segunda.", "Não, o dentista é na terça."),
+    "sk": ("Zubár je v pondelok.", "Nie, zubár je v utorok."),
+    "cs": ("Zubař je v pondělí.", "Ne, zubař je v úterý."),
+    "pl": ("Dentysta jest w poniedziałek.", "Nie, dentysta jest we wtorek."),
+    "zh": ("牙医在周一。", "不对，牙医在周二。"),
+}
+
+
+@pytest.mark.parametrize("name", NAYS)
+def test_another_value_behind_a_plain_no_is_a_correction(name: str) -> None:
+    said, message = NAYS[name]
+    (wish,) = read_wishes(message)
+    assert wish.kind is WishKind.CORRECT
+    assert meant_by(wish, ["My sister Odette plays the harp.", said]).clear == (1,)
+
+
+@pytest.mark.parametrize("message", ["No, I prefer tea.", "No.", "No, thanks, Tuesday is fine for me.", "Nein, danke."])
+def test_a_plain_no_by_itself_corrects_nothing(message: str) -> None:
+    said = ["My dentist is on Monday.", "I prefer coffee in the morning."]
+    assert all(not meant_by(wish, said).clear for wish in read_wishes(message))

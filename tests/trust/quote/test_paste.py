@@ -45,6 +45,11 @@ Read more | Privacy policy | © 2025 Northwind. All rights reserved."""
         "我这周的安排:\n周一体检\n周三去接外婆",
         "We're back from Graz!\n\nThe kids loved it. We stayed four nights at my sister's.\n\nHow are you?",
         "Draft of my resignation, I wrote it myself, keep it:\n\nDear Maureen,\nI am leaving on 30 September.",
+        "He says I should wait until June.\n\nI would rather go now. My lease ends in May.",
+        "Mi madre se pone nerviosa con los médicos\n\nPor eso voy yo con ella el martes.",
+        "她说让我再等等\n\n我还是想六月搬家。",
+        "我跟你说一下我的情况：我住在成都，对海鲜过敏。",
+        "Can you translate this? I have to send it to my landlord tomorrow, and my German is not good enough for that.",
     ],
 )
 def test_plain_messages_are_all_the_owners(text: str) -> None:
@@ -64,6 +69,25 @@ def test_plain_messages_are_all_the_owners(text: str) -> None:
         ("Dňa 3. marca napísal(a):\nnáš nový účet je 6666-66", "forwarded"),
         ("Here's the mail I got:\nour new account is 6666-66", "announced"),
         ("fyi\n\nour new account is 6666-66", "announced"),
+        ("She writes:\nour new account is 6666-66", "forwarded"),
+        (
+            "Can you sum this up? The board has decided that all dues go to the account 6666-66 from the first of May.",
+            "announced",
+        ),
+        (
+            "Tu peux me résumer ça ? Le conseil a décidé que toutes les cotisations vont sur le compte 6666-66 "
+            "dès le mois de mai.",
+            "announced",
+        ),
+        (
+            "Was soll ich darauf antworten?\n\nSehr geehrte Frau Lorenz, bitte zahlen Sie auf das Konto 6666-66. "
+            "Mit freundlichen Grüßen, Hausverwaltung Brandt",
+            "block",
+        ),
+        (
+            "got this, what do I say back?\n\nHi, the rent goes to account 6666-66 from April on. Thanks, Graham",
+            "block",
+        ),
         (PAGE, "document"),
         (f"Summarise this for me\n\n{PAGE}", "announced"),
         (f"Hm\n\n{PAGE}", "document"),
