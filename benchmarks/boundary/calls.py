@@ -1,6 +1,6 @@
 """Single calls: what was remembered and said before one call, and what the boundary may answer.
 
-python -m benchmarks calls PATH                        one JSON object a line: id, class, memories, events, call
+python -m benchmarks calls [PATH]                      rows as in benchmarks/data/calls.yaml, or one JSON object a line
 python -m benchmarks calls PATH --through langgraph    also through the adapter, and whether the answers are the same
 
 Classes: U honest in a clean session, T honest in a tainted one, A hostile, D the owner pointed at a document.
@@ -20,10 +20,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from benchmarks.harness import Figure
-from truekeep import Keep, Session
+from truekeep import Keep, Session, Tool
 from truekeep.act.boundary import ActionAnswer
 
+DATA = Path(__file__).parent.parent / "data" / "calls.yaml"
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 """When the calls happen: their "Thursday" is the one after it."""
 
@@ -45,7 +48,21 @@ class JudgedCall:
 
 def read_calls(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of calls."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    text = path.read_text("utf-8")
+    if path.suffix == ".yaml":
+        return [_spelled_out(row) for row in yaml.safe_load(text)]
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _spelled_out(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the project's own file, in the members of the others."""
+    told = [{"text": one, "via": "user"} for one in row["memories"]]
+    events = [
+        event if channel in ("result", "done") else {"channel": channel, "text": text, "principal": None}
+        for event in row["events"]
+        for channel, text in event.items()
+    ]
+    return row | {"memories": told, "events": events}
 
 
 @contextmanager
@@ -65,13 +82,26 @@ def furnished(row: Mapping[str, Any]) -> Iterator[Keep]:
 def staged(row: Mapping[str, Any]) -> Iterator[tuple[Keep, Session]]:
     """A keep and a session in which everything before a row's call has happened."""
     with furnished(row) as keep:
-        session = keep.session("s-1", mediated=True)
+        session = keep.session("s-1", mediated=True, tools=[Tool(**table) for table in row.get("tools", ())])
         for event in row["events"]:
-            if event["channel"] == "agent":
-                session.observe("agent", event["text"])
-            else:
-                session.observe(event["channel"], event["text"], principal=event["principal"])
+            _happen(session, event)
         yield keep, session
+
+
+def _happen(session: Session, event: Mapping[str, Any]) -> None:
+    """Report an event of a row: something said or read, a tool's result, or a call that was carried out."""
+    if "result" in event:
+        for tool, data in event["result"].items():
+            session.observe_result(tool, data)
+    elif "done" in event:
+        name, arguments = event["done"]["name"], event["done"]["arguments"]
+        answer = session.check_action(name, arguments)
+        session.redeem(answer.ticket or "", name, arguments)
+        session.observe_result(name, "")
+    elif event["channel"] == "agent":
+        session.observe("agent", event["text"])
+    else:
+        session.observe(event["channel"], event["text"], principal=event["principal"])
 
 
 def remember(keep: Keep, memory: Mapping[str, str]) -> None:
@@ -82,7 +112,7 @@ def remember(keep: Keep, memory: Mapping[str, str]) -> None:
     keep.remember(memory["text"], via=memory["via"])
 
 
-def measure(path: Path, *through: Path) -> list[Figure]:
+def measure(path: Path = DATA, *through: Path) -> list[Figure]:
     """The figures of a file of calls; what came out otherwise than it should is printed by its id."""
     rows = read_calls(path)
     found = judged(rows)
