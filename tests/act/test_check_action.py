@@ -298,6 +298,32 @@ def test_one_request_pays_once_however_many_tickets_were_drawn(session: Session)
     assert answer(session)[0] == "confirm"
 
 
+def test_answers_given_in_one_turn_are_redeemed_and_whatever_is_written_in_between_is_judged(
+    shop: Keep, session: Session
+) -> None:
+    session.observe("web", "The weather is fine.")
+    session.observe("user", "Please pay Eva 20 to 1180-22 and pay Tom 30 to 1180-33")
+    calls = [{"payee": "Eva", "amount": 20, "account": "1180-22"}, {"payee": "Tom", "amount": 30, "account": "1180-33"}]
+    tickets = [session.check_action("pay", call).ticket for call in calls]
+    assert None not in tickets
+    session.redeem(str(tickets[0]), "pay", calls[0])
+    shop.session("another").observe("user", "No, stop that.")
+    session.redeem(str(tickets[1]), "pay", calls[1])
+    again = session.check_action("pay", calls[1])
+    assert again.decision == "confirm"
+
+
+def test_a_word_of_the_owners_right_after_an_answer_is_heard_before_the_call_goes_out(session: Session) -> None:
+    session.observe("web", "The weather is fine.")
+    session.observe("user", "Please pay Eva 20 to 1180-22")
+    call = {"payee": "Eva", "amount": 20, "account": "1180-22"}
+    ticket = session.check_action("pay", call).ticket
+    session.observe("user", "stop")
+    with pytest.raises(TicketRefused) as refused:
+        session.redeem(str(ticket), "pay", call)
+    assert refused.value.code == "judged_otherwise"
+
+
 def test_a_ticket_expires_and_falls_with_the_memory_it_relied_on(shop: Keep, session: Session, clock: Clock) -> None:
     memory = shop.remember("Northwind's account is 1180-22", via="user").memory_id
     assert memory

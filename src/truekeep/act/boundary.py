@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from truekeep.act.calls import canonical_call, checked_name, plain_arguments
 from truekeep.act.grants import Grants
 from truekeep.act.question import ConfirmQuestion, question_about
-from truekeep.act.tickets import DECLINED, DENIED, OPEN, SPENT, WAITING, TicketRecord, Tickets
+from truekeep.act.tickets import DECLINED, DENIED, OPEN, SPENT, WAITING, QuietSpell, TicketRecord, Tickets
 from truekeep.act.value_index import MemoryValueIndex
 from truekeep.errors import InvalidRequest, TicketRefused, UnknownId
 from truekeep.sessions.tools import declared_tools
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 _STATES = {Answer.ALLOW: OPEN, Answer.CONFIRM: WAITING, Answer.DENY: DENIED}
 _WRITERS_MOST, _LEAVING_MOST = 3, 20
 """What one question tells of at most; a person reads no more."""
+_SAME_MOMENT = timedelta(seconds=5)
+"""How long an answer needs no second judgement if nothing was written since; what only time ends has to end by then."""
 _MATCHED_MOST = 50
 """Memories that one call is said to have matched; a value that stands in more of them says nothing about any."""
 
@@ -129,6 +131,7 @@ class Boundary:
         self._tools = declared_tools(settings.tools)
         self._life = timedelta(minutes=settings.ticket_minutes)
         self._clock = clock
+        self._quiet = QuietSpell()
         self.tickets = Tickets(ledger)
         self.grants = Grants(ledger, channels, clock)
 
@@ -140,6 +143,7 @@ class Boundary:
         call = canonical_call(name, arguments)
         given = plain_arguments(arguments)
         with self._ledger.writing() as entry:
+            before = entry.number
             evidence = self.evidence(session, replace(whom, purpose=name))
             judged = judge(evidence, name, given)
             record = self._record(session, name, call, judged, chosen_run, evidence, given)
@@ -154,6 +158,7 @@ class Boundary:
                 code=judged.code,
                 clean=evidence.clean,
             )
+            self._quiet.answered(record.id, before, entry.number)
         ticket = None if judged.answer is Answer.DENY else Ticket(record.id, self.redeem)
         return ActionAnswer(
             judged.answer,
@@ -189,7 +194,8 @@ class Boundary:
             if len(calls) > 1 and any(one is not None and one[1].has_effects for one in found):
                 raise InvalidRequest("Calls with effects are redeemed one after the other.", code="calls_with_effects")
             refusals = [
-                self._refusal(one[1] if one else None, call, session) for one, call in zip(found, digests, strict=True)
+                self._refusal(one[1] if one else None, call, session, entry.number)
+                for one, call in zip(found, digests, strict=True)
             ]
             for one, refusal in zip(found, refusals, strict=True):
                 self.tickets.settle(entry, one, refusal[0] if refusal else None, self._clock())
@@ -391,7 +397,9 @@ class Boundary:
     def _digest(self, call: bytes) -> str:
         return self._ledger.digest("call", call.decode("ascii"))
 
-    def _refusal(self, record: TicketRecord | None, call: str, session: str | None) -> tuple[str, str] | None:
+    def _refusal(
+        self, record: TicketRecord | None, call: str, session: str | None, number: int
+    ) -> tuple[str, str] | None:
         """Why a ticket cannot be used for a call now."""
         if record is None:
             return "unknown_ticket", "There is no such ticket."
@@ -404,10 +412,12 @@ class Boundary:
             return "ticket_expired", "The ticket has expired."
         if not hmac.compare_digest(record.call, call):
             return "ticket_for_another_call", "The ticket is for another call."
-        return None if record.decided_by else self._overtaken(record)
+        return None if record.decided_by else self._overtaken(record, number)
 
-    def _overtaken(self, record: TicketRecord) -> tuple[str, str] | None:
+    def _overtaken(self, record: TicketRecord, number: int) -> tuple[str, str] | None:
         """What held when the call was judged has to hold still; what a person confirmed holds by that."""
+        if self._quiet.holds(record.id, number) and self._clock() - record.at <= _SAME_MOMENT:
+            return None
         whom = Reader(self._sessions.state(record.session).member, self._channels.is_shared(), record.action)
         again = judge(self.evidence(record.session, whom), record.action, json.loads(record.arguments))
         if again.answer is Answer.ALLOW:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from truekeep.stores.entry import Entry
     from truekeep.stores.ledger import Ledger, Sealed
 
+_MOST_ANSWERS = 256  # of one quiet spell; a host that asks more often is judged again
 OPEN, WAITING, SPENT, DENIED, DECLINED = "open", "waiting", "spent", "denied", "declined"
 
 
@@ -119,6 +120,30 @@ _TICKET = stored(
     # What 0.1.0 called the consequence of a call are its effects.
     names={"has_effects": "consequential"},
 )
+
+
+class QuietSpell:
+    """The newest answers that nothing was written after but other answers, so that they would be given again.
+
+    Everything that an answer depends on (messages, results, memories, grants, plans, confirmations, spent tickets) is
+    written with an event, by whichever process, so the number of the next event tells whether any of it has moved.
+    An answer itself moves nothing until it is confirmed or redeemed. Called inside a transaction.
+    """
+
+    def __init__(self) -> None:
+        self._next = 0
+        self._tickets: set[str] = set()
+
+    def answered(self, ticket_id: str, before: int, after: int) -> None:
+        """Note an answer: the numbers of the next event before it was written, and after."""
+        if before != self._next or len(self._tickets) >= _MOST_ANSWERS:
+            self._tickets = set()
+        self._tickets.add(ticket_id)
+        self._next = after
+
+    def holds(self, ticket_id: str, number: int) -> bool:
+        """Whether nothing but answers was written since this one, now that the next event has that number."""
+        return number == self._next and ticket_id in self._tickets
 
 
 class Tickets:
