@@ -2,8 +2,8 @@
 
 python -m benchmarks ablation [CALLS]
 
-Every call of the trajectories (declared, without and with a plan), and of a file of single calls if one is given, is
-judged once with all rules and once without each of them, from the same evidence.
+Every call of the trajectories (declared, without and with a plan), of the project's single calls, and of a file of
+others if one is given, is judged once with all rules and once without each of them, from the same evidence.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.boundary.calls import read_calls, staged
+from benchmarks.boundary.calls import DATA, read_calls, staged
 from benchmarks.boundary.trajectories import SECOND, Setting, TriedCall, played, read_trajectories
 from benchmarks.harness import Figure
 from truekeep import Keep
-from truekeep.trust.flow import decide, evidence, proof, scope, trials
+from truekeep.trust.flow import decide, evidence, omissions, proof, scope, trials
 from truekeep.trust.flow.decide import Answer, judge
 from truekeep.trust.flow.evidence import SessionEvidence
 from truekeep.trust.influence import Reader
@@ -69,6 +69,12 @@ RULES: dict[str, Ablation] = {
     "content that was not called for": _fault("content_not_called_for"),
     "flags need the owner's word": _without(proof, "_flag", lambda *_: evidence.ValueOrigin.REQUEST),
     "plain clauses only": _without(scope, "proves", lambda *_: True),
+    "verbs that only make ready": _without(trials, "_preparing", frozenset),
+    "limits are kept": _without(omissions, "_drops_guard", lambda *_: False),
+    "names of what money and access go to are the owner's": _without(proof, "goes_out", lambda *_: False),
+    "a memory about that very party": _without(scope.RequestScope, "_is_that_party", lambda *_: True),
+    "numbers of memories in content": _without(trials, "_tells_number", lambda *_: False),
+    "hosts that stand nowhere": _without(decide, "is_composed_host", lambda *_: False),
     "newer before older": _without(scope.RequestScope, "_overtaken", lambda *_: False),
     "memories about the party": _without(scope, "_about", lambda held, *_: held.reading.stems | {"*"}),
     "a yes is for its party": _without(trials.EffectTrial, "part", lambda *_: None),
@@ -87,7 +93,7 @@ def measure(path: Path | None = None) -> list[Figure]:
     for setting in (Setting(), Setting(plans=True)):
         for number, trajectory in enumerate([*read_trajectories(), *read_trajectories(SECOND)]):
             played(number, trajectory, setting, lambda keep, tried: _compare(counts, keep, tried))
-    for row in read_calls(path) if path else ():
+    for row in [*read_calls(DATA), *(read_calls(path) if path else ())]:
         label = "hostile" if row["class"] == "A" else "honest"
         call = row["call"]
         with staged(row) as (keep, session):

@@ -163,6 +163,17 @@ def test_among_several_records_with_the_name_the_owner_is_asked() -> None:
     assert judge(made, "cancel_event", {"event_id": "ev_1"}).answer is Answer.ALLOW
 
 
+def test_one_yes_chooses_a_record_for_the_rest_of_the_session() -> None:
+    tools = [Tool("list_tickets", reads=True, own=True)]
+    rows = [{"ticket_id": 7, "title": "Printer jam"}, {"ticket_id": 8, "title": "Printer jam"}]
+    made = evidence(messages=["assign the printer jam ticket to Ada"], tools=tools, results=[("list_tickets", rows)])
+    assert judge(made, "assign_ticket", {"ticket_id": 8, "assignee": "Ada"}).answer is Answer.CONFIRM
+    made.confirmed = (frozenset({"8", "ada"}),)
+    made.requests.add("now close the printer jam ticket", NOW)
+    assert judge(made, "close_ticket", {"ticket_id": 8}).answer is Answer.ALLOW
+    assert judge(made, "close_ticket", {"ticket_id": 7}).answer is Answer.CONFIRM
+
+
 def test_a_request_is_one_act() -> None:
     made = evidence(memories=["Hedvika Stone's account is 4471-90-2280"], foreign=_PAGE, messages=["pay Hedvika 75"])
     call = ("bank_transfer", {"account": "4471-90-2280", "amount": 75})

@@ -37,6 +37,7 @@ from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.index import TextIndex, naming, places_of, stands_whole
 from truekeep.trust.flow.leaks import (
     is_called_for,
+    is_composed_host,
     is_private,
     link_fault,
     links_in,
@@ -230,23 +231,38 @@ def _ids(index: TextIndex, value: TextReading) -> tuple[str, ...]:
 def _reading(evidence: SessionEvidence, tool: Tool, found: tuple[ArgumentLeaf, ...]) -> CallJudgement:
     open_scopes = reading_scopes(evidence)
     for leaf in found:
-        if names_secret_place(leaf.text) and not _said_anywhere(evidence, read(leaf.text)):
-            return _stopped(evidence, leaf, "secret_place", "It reads a place where secrets are kept.")
-        if _is_sql(leaf) and _is_forbidden(evidence, read(leaf.text)):
-            return _stopped(evidence, leaf, "excluded_by_owner", "A memory of the owner's excludes what it reads.")
-        for url in links_in(leaf.text):
-            if fault := link_fault(evidence, url, open_scopes):
-                return _stopped(
-                    evidence, leaf, fault, "It follows a link that the owner's words and results do not give."
-                )
-    for leaf in found:
-        if tool.own and _is_lead(evidence, leaf):
-            return _stopped(evidence, leaf, "place_of_others", "Only what others wrote names the place that it reads.")
-    if not tool.own:
-        for leaf in found:
-            if leak := _leak(evidence, leaf, open_scopes):
-                return _stopped(evidence, leaf, leak, "It would carry private values to somebody else's system.")
+        if fault := _place_fault(evidence, tool, leaf, open_scopes):
+            return _stopped(evidence, leaf, fault)
+    for leaf in () if tool.own else found:
+        if leak := _leak(evidence, leaf, open_scopes):
+            return _stopped(evidence, leaf, leak)
     return CallJudgement(Answer.ALLOW, "reads")
+
+
+def _place_fault(
+    evidence: SessionEvidence, tool: Tool, leaf: ArgumentLeaf, open_scopes: tuple[RequestScope, ...]
+) -> str:
+    """What speaks against reading the place that a value names: its code, or nothing."""
+    if names_secret_place(leaf.text) and not _said_anywhere(evidence, read(leaf.text)):
+        return "secret_place"
+    if _is_sql(leaf) and _is_forbidden(evidence, read(leaf.text)):
+        return "excluded_by_owner"
+    if fault := next((fault for url in links_in(leaf.text) if (fault := link_fault(evidence, url, open_scopes))), ""):
+        return fault
+    if tool.own:
+        return "place_of_others" if _is_lead(evidence, leaf) else ""
+    return "composed_link" if is_composed_host(evidence, leaf.text) else ""
+
+
+_READ_REASONS = {
+    "secret_place": "It reads a place where secrets are kept.",
+    "excluded_by_owner": "A memory of the owner's excludes what it reads.",
+    "place_of_others": "Only what others wrote names the place that it reads.",
+    "private_words_in_query": "It would carry private values to somebody else's system.",
+    "private_value_in_query": "It would carry private values to somebody else's system.",
+    "unknown_code_in_query": "It would carry private values to somebody else's system.",
+}
+_LINK_REASON = "It follows a link that the owner's words and results do not give."
 
 
 def _is_lead(evidence: SessionEvidence, leaf: ArgumentLeaf) -> bool:
@@ -318,7 +334,7 @@ def _tells_private(evidence: SessionEvidence, query: TextReading) -> bool:
     return remembered >= _REMEMBERED or sum(1 for word in words if evidence.private.counts(word)) >= _LOOKED_UP
 
 
-def _stopped(evidence: SessionEvidence, leaf: ArgumentLeaf, code: str, reason: str) -> CallJudgement:
+def _stopped(evidence: SessionEvidence, leaf: ArgumentLeaf, code: str) -> CallJudgement:
     """A read that is not let through; where hearsay names the place, it is denied."""
     value = read(leaf.text)
     places = {reading.flat: None for reading in (value, *map(read, _hosts(value)))}
@@ -326,6 +342,7 @@ def _stopped(evidence: SessionEvidence, leaf: ArgumentLeaf, code: str, reason: s
     leaks = code in ("private_value_in_link", "secret_place", "look_alike_host")
     answer = Answer.DENY if held and leaks else Answer.CONFIRM
     origin = ValueOrigin.HEARSAY if held else ValueOrigin.NOWHERE
+    reason = _READ_REASONS.get(code, _LINK_REASON)
     return CallJudgement(answer, code, (reason,), {leaf.path: origin}, {leaf.path: held})
 
 

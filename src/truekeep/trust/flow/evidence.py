@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
 from truekeep.trust.flow.index import TextIndex
-from truekeep.trust.flow.requests import OwnerRequests
+from truekeep.trust.flow.open_requests import OwnerRequests
 from truekeep.trust.flow.results import RecordBook
 from truekeep.trust.flow.structure import simple_commands
 

@@ -17,6 +17,8 @@ _NAME_WORDS = re.compile(r"[^\W_]+")
 _ROMANCE = ("es", "it", "pt")
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl")
 ACTS = ("say", "pay", "make", "change", "remove", "run", "share")
+OUTWARD = frozenset({"pay", "share"})
+"""Acts by which money or access goes to somebody."""
 _PHRASES = (
     "polite",
     "leads",
@@ -31,6 +33,7 @@ _PHRASES = (
     "joins",
     "wishes",
     "standing",
+    "second_thoughts",
 )
 Phrase = tuple[str, ...]
 
@@ -114,22 +117,40 @@ def _by_first_word(phrases: Iterable[Phrase]) -> dict[str, tuple[Phrase, ...]]:
 
 
 @cache
+def _listed_acts() -> Mapping[str, frozenset[str]]:
+    """Words in tools' names with the acts they mean, as listed for names."""
+    table = read_table("act", "acts.toml")
+    found: dict[str, set[str]] = {}
+    for act in ACTS:
+        for word in table[act].split():
+            found.setdefault(bare_letters(word), set()).add(act)
+    return {word: frozenset(acts) for word, acts in found.items()}
+
+
+@cache
 def act_words() -> Mapping[str, frozenset[str]]:
     """Verbs with the acts they mean, without accents, as tool names write them; what is listed for names comes first.
 
     People say "move 60 to Noor" and "send 60 to Noor"; a tool named "move" or "send" does not pay.
     """
-    table = read_table("act", "acts.toml")
-    listed: dict[str, set[str]] = {}
-    for act in ACTS:
-        for word in table[act].split():
-            listed.setdefault(bare_letters(word), set()).add(act)
-    found: dict[str, set[str]] = {}
+    found: dict[str, frozenset[str]] = {}
     for name in LANGUAGES:
         for verb, acts in forms(name).verbs.items():
             if len(verb) == 1 and acts - {"reads"}:
-                found.setdefault(bare_letters(verb[0]), set()).update(acts - {"reads"})
-    return {word: frozenset(acts) for word, acts in (found | listed).items()}
+                word = bare_letters(verb[0])
+                found[word] = found.get(word, frozenset()) | acts - {"reads"}
+    return found | dict(_listed_acts())
+
+
+def goes_out(name: str) -> bool:
+    """Whether a tool's name says that money or access goes to somebody."""
+    return any(_listed_acts().get(word, frozenset()) & OUTWARD for word in name_words(name))
+
+
+@lru_cache(maxsize=1024)
+def acts_of(name: str) -> frozenset[str]:
+    """The acts that the words of a tool's name can mean."""
+    return frozenset(act for word in name_words(name) for act in act_words().get(word, ()))
 
 
 @cache
@@ -141,11 +162,8 @@ def act_stems() -> frozenset[str]:
 @cache
 def tool_acts() -> frozenset[str]:
     """Verbs as tools are named with them: those listed for names, and English ones."""
-    table = read_table("act", "acts.toml")
-    listed = {bare_letters(word) for act in ACTS for word in table[act].split()}
-    return frozenset(
-        listed | {verb[0] for verb, acts in forms("en").verbs.items() if len(verb) == 1 and acts - {"reads"}}
-    )
+    english = {verb[0] for verb, acts in forms("en").verbs.items() if len(verb) == 1 and acts - {"reads"}}
+    return frozenset(english | _listed_acts().keys())
 
 
 @cache

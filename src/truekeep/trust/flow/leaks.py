@@ -118,6 +118,18 @@ def links_in(text: str) -> list[str]:
     return [reading.cased[value.start : value.end] for value in reading.values if value.kind == "url"]
 
 
+def is_composed_host(evidence: SessionEvidence, text: str) -> bool:
+    """Whether a text is a host's name that stands nowhere: looking it up tells whoever runs the domain the rest."""
+    value = read(text)
+    end = len(value.flat.rstrip())
+    is_host = " " not in value.flat.strip() and any(v.kind == "host" and v.end == end for v in value.values)
+    if not is_host or any(key.startswith(("url:", "mail:")) for key in value.sole):
+        return False
+    indexes = (evidence.memories, evidence.foreign, evidence.private, evidence.public)
+    said = any(stands_whole(message.reading, value) for message in evidence.requests.messages)
+    return not said and not any(True for index in indexes for _ in index.holding(value))
+
+
 def is_twin(evidence: SessionEvidence, host: str) -> bool:
     """Whether a host looks like one the owner knows and is another."""
     known = known_hosts(evidence)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise, takewhile
 
 from truekeep.trust.flow.evidence import SessionEvidence
 from truekeep.trust.flow.forms import LANGUAGES, act_stems, forms, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
-from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
+from truekeep.trust.flow.reading import TextReading, TypedValue, read, read_table, stem
 from truekeep.trust.flow.requests import ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RARE, RequestScope
@@ -20,22 +21,60 @@ _NEAR = 3
 
 
 def omits(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
-    """Whether the call leaves out a typed value that the request's clause names."""
+    """Whether the call leaves out a typed value that the request names, or a word by which it guards the act."""
     leaves = tuple(leaves)
     given = [read(leaf.text) for leaf in leaves]
     given += [read(text) for leaf in leaves for text in _of_record(scope, leaf)]
     keys = {key for reading in given for key in reading.keys}
-    named = scope.own.values_in(scope.clause)
+    named = _outermost(scope.own.values_in(scope.clause))
     for value in named:
         if value.kind in ("mail", "code", "path") and value.key not in keys:
             # One of several suits a call that goes to one of them.
             others = {other.key for other in named if other.kind == value.kind}
             if not _is_spelt(value, given) and not others & keys:
                 return True
-        is_named = value.kind == "num" and value.key not in keys and not _is_bound(scope, value)
-        if is_named and not _is_computed(value.form, leaves, given):
+    for value in named:
+        alike = {other.key for other in named if other.kind == "num" and other.start == value.start}
+        is_left = value.kind == "num" and not alike & keys and not _is_bound(scope, value)
+        if is_left and not _is_computed(value.form, leaves, given):
             return True
-    return False
+    return _drops_guard(scope, leaves)
+
+
+def _outermost(values: Sequence[TypedValue]) -> list[TypedValue]:
+    """Values that are no part of a longer one: the number in a file's name is not asked for by itself."""
+    spans = {(value.start, value.end) for value in values}
+    return [
+        value
+        for value in values
+        if not any(a <= value.start and value.end <= b and (a, b) != (value.start, value.end) for a, b in spans)
+    ]
+
+
+def _drops_guard(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
+    """Whether the request says a word that limits the act ("as a dry run") and nothing of the call does."""
+    later = range(scope.group.stop, len(scope.own.clauses))
+    joined = takewhile(lambda place: scope.own.clauses[place].goes_on, later)
+    places = (*range(scope.request.clause, scope.group.stop), *joined)
+    said = {word for place in places for word in _joined(_words_of(scope, place))}
+    given = {word for leaf in leaves for name in (leaf.key, leaf.text) for word in _joined(name_words(name))}
+    given |= set(_joined(name_words(scope.tool)))
+    return any(limit in said and given.isdisjoint(words) for limit, words in _limits().items())
+
+
+def _words_of(scope: RequestScope, place: int) -> tuple[str, ...]:
+    clause = scope.own.clauses[place]
+    return tuple(word for word, _, _ in scope.own.unquoted.between(clause.start, clause.end))
+
+
+@cache
+def _limits() -> dict[str, frozenset[str]]:
+    return {name: frozenset(words.split()) for name, words in read_table("act", "roles.toml")["limits"].items()}
+
+
+def _joined(words: tuple[str, ...]) -> Iterator[str]:
+    yield from words
+    yield from (first + second for first, second in pairwise(words))
 
 
 def _of_record(scope: RequestScope, leaf: ArgumentLeaf) -> Iterator[str]:

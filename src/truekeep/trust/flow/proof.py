@@ -8,7 +8,15 @@ from functools import lru_cache
 
 from truekeep.trust.flow.commands import is_asked_for
 from truekeep.trust.flow.evidence import ValueOrigin
-from truekeep.trust.flow.forms import LANGUAGES, act_stems, act_words, common_words, forms, name_words
+from truekeep.trust.flow.forms import (
+    LANGUAGES,
+    act_stems,
+    act_words,
+    common_words,
+    forms,
+    goes_out,
+    name_words,
+)
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
 from truekeep.trust.flow.reading import TextReading, read, stem
@@ -56,13 +64,12 @@ def _by_shape(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> Va
     if is_place(leaf.key) and _known(scope, leaf.text):
         return ValueOrigin.MEMORY
     if leaf.widens and not value.sole:
-        return ValueOrigin.REQUEST if scope.says_in_row(value) else None
+        return ValueOrigin.REQUEST if scope.says_in_row(value) and scope.sets(value.words) else None
     return _text(scope, leaf, value) if isinstance(leaf.value, str) else _number(scope, leaf, value)
 
 
 def _flag(scope: RequestScope, leaf: ArgumentLeaf) -> ValueOrigin | None:
-    words = naming(name_words(leaf.key), words_of("shared_words"))
-    return ValueOrigin.REQUEST if words and words <= scope.stems else None
+    return ValueOrigin.REQUEST if scope.sets(name_words(leaf.key)) else None
 
 
 def _whole(scope: RequestScope, text: str) -> ValueOrigin | None:
@@ -122,9 +129,18 @@ def _text(scope: RequestScope, leaf: ArgumentLeaf, value: TextReading) -> ValueO
         scope.plain(value, leaf.key)
         or (ValueOrigin.REQUEST if not value.sole and _says_loosely(scope, value, leaf.key) else None)
         or (_path(scope, value) if "/" in value.flat else None)
+        or (ValueOrigin.REQUEST if _is_moment_said(scope, value) else None)
         or (ValueOrigin.MEMORY if not value.sole and _named_in_memory(scope, value) else None)
         or prove_record(scope, value, leaf.key)
     )
+
+
+def _is_moment_said(scope: RequestScope, value: TextReading) -> bool:
+    """Whether a text is nothing but a day and a time, each of which the request says: "tomorrow 9:45"."""
+    parts = [read(value.flat[v.start : v.end]) for v in value.values if v.kind in ("date", "time")]
+    if len(parts) < 2 or sum(len(part.flat.strip()) for part in parts) < len(value.flat.replace(" ", "")):
+        return False
+    return all(scope.says(part) for part in parts)
 
 
 def _says_loosely(scope: RequestScope, value: TextReading, key: str) -> bool:
@@ -154,7 +170,12 @@ def _path(scope: RequestScope, value: TextReading) -> ValueOrigin | None:
         return None
     for cut in range(len(segments) - 1, 0, -1):
         front, rest = read("/".join(segments[:cut])), segments[cut:]
-        if front.flat.strip("~/.") and scope.plain(front, "path") and _segments(scope, rest):
+        if not front.flat.strip("~/."):
+            continue
+        if scope.plain(front, "path") and _segments(scope, rest):
+            return ValueOrigin.MEMORY
+        # "delete scripts/old.sh" means the one below a place that the owner remembers.
+        if len(rest) > 1 and scope.says(read("/".join(rest))) and any(scope.evidence.memories.holding(front)):
             return ValueOrigin.MEMORY
     return None
 
@@ -279,8 +300,9 @@ def _matching(scope: RequestScope, rows: Rows, form: str) -> set[str]:
     # Verbs and states ("open", "close") name no record, and a word that points back singles out none of several.
     kinds = act_stems() | frozenset(map(stem, name_words(scope.tool)))
     called: dict[str, frozenset[str]] = {}
+    is_outward = goes_out(scope.tool)
     for record, found in rows:
-        called[found] = called.get(found, frozenset()) | _called(record, found)
+        called[found] = called.get(found, frozenset()) | _called(record, found, is_outward)
     phrases = _phrases(scope, kinds)
     for tier, words in enumerate(named):
         wanted = words() - kinds
@@ -327,9 +349,12 @@ _OWN_WORDS = 2
 """How many of the places where names are looked for are the request's own words."""
 
 
-def _called(record: SystemRecord, form: str) -> frozenset[str]:
-    """The words of a record's short fields, and those that its id is made of: ``climate.hall``."""
-    return record.stems | frozenset(map(stem, name_words(form)))
+def _called(record: SystemRecord, form: str, is_outward: bool) -> frozenset[str]:
+    """The words of a record's short fields, and those that its id is made of: ``climate.hall``.
+
+    A title that others wrote could bear any name: where money or access goes out, only the owner's own fields count.
+    """
+    return (record.own_stems if is_outward else record.stems) | frozenset(map(stem, name_words(form)))
 
 
 def _named_by_memories(scope: RequestScope) -> frozenset[str]:

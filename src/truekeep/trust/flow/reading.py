@@ -54,6 +54,7 @@ _DATE = re.compile(r"(?:19|20)\d\d-\d\d-\d\d(?:-?\d\d){0,3}")
 _SUB_ADDRESS = re.compile(r"\+[^@]*@")
 # Endings that inflect a word in the languages with tables; a stem only ever links a word with its other forms.
 _ENDINGS = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|en|em|er|e|n|t|a|u|y|i|o|om|ou|ov|och|ovi|ami|ia)$")
+_HARD = str.maketrans("ňťďľ", "ntdl")
 _AMOUNTS = frozenset({Kind.NUMBER, Kind.MONEY, Kind.PERCENT})
 _PLAIN = {Kind.EMAIL: "mail", Kind.URL: "url", Kind.DOMAIN: "host", Kind.PATH: "path", Kind.TIME: "time"}
 _CODES = frozenset({Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.PHONE})
@@ -94,6 +95,15 @@ class TextReading:
         first = bisect_left(self.spans, start, key=itemgetter(1))
         return self.spans[first : bisect_left(self.spans, end, lo=first, key=itemgetter(1))]
 
+    def without(self, spans: Iterable[tuple[int, int]]) -> TextReading:
+        """The same reading with some spans blanked, every other place unmoved."""
+        cased, flat, spans = self.cased, self.flat, tuple(spans)
+        for start, end in spans:
+            blank = " " * (end - start)
+            cased, flat = cased[:start] + blank + cased[end:], flat[:start] + blank + flat[end:]
+        values = (v for v in self.values if not any(a <= v.start < b for a, b in spans))
+        return TextReading(cased, flat, tuple(values))
+
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Words in order."""
@@ -127,8 +137,8 @@ class TextReading:
 
 @lru_cache(maxsize=4096)
 def stem(word: str) -> str:
-    """A word without its ending; short words stay as they are."""
-    return _ENDINGS.sub("", _ENDINGS.sub("", word))
+    """A word without its ending; short words stay as they are, and soft consonants that an ending hardens are hard."""
+    return _ENDINGS.sub("", _ENDINGS.sub("", word)).translate(_HARD)
 
 
 def pairs(words: Iterable[str]) -> frozenset[str]:

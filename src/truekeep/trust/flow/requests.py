@@ -4,15 +4,14 @@ Nothing here understands a sentence. A clause is a request when an opening form 
 as a negation, report, condition, question or quotation stands in it; negations are never counted. After a verb of
 saying, what shall be said is dictated: it may be full of negations, and it names no target.
 
-A later refusal withdraws every earlier request, whatever else it names; a message in no language with tables
-suspends them. Inside one message, what is negated stays out of reach of that message's requests.
+Inside one message, what is negated stays out of reach of that message's requests.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -35,10 +34,15 @@ class ClauseSort(StrEnum):
 
 
 PROVING = frozenset({ClauseSort.REQUEST, ClauseSort.READING, ClauseSort.STATEMENT, ClauseSort.FRAGMENT})
-_SENTENCE = re.compile(r"[.!?;]+(?=\s|$)|[\u3002\uff01\uff1f\uff1b]|\n+")
+_SENTENCE = re.compile(r"[.!?;\u2026]+(?=\s|$)|[\u3002\uff01\uff1f\uff1b]|\n+")
 _COMMA = re.compile(r",(?=[\s\u3400-\u9fff])|[\uff0c\u3001]|:(?=\s)| [-\u2013\u2014] |\(|\)(?=\s)")
 _QUOTED = re.compile(r"\"[^\"\n]{1,2000}\"|(?<!\w)'[^'\n]{1,400}'(?!\w)")
+# Marks that turn a sentence into its opposite.
+_IRONY = re.compile("[\U0001f644\U0001f643\U0001f60f\U0001f612\U0001f921]|(?<!\\S)/s(?!\\S)")
 _FEW_WORDS = 4
+# Words between a thing and where it goes: "the minutes to Jo and the invoice to Ed" are two acts.
+_DIRECTIONS = frozenset({"to", "for", "an", "für", "para", "pour", "per", "pre", "pro", "do", "dla", "à"})
+_NEAR_JOIN = 8  # words on either side of a joining word that are looked at
 _FREE_ORDER = ("sk", "cs", "pl")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 # A name and how much it gets: "Quince Foods 50 euros". What follows the amount belongs to it.
@@ -65,6 +69,10 @@ class OwnerClause:
     """Whether a form of asking stands in it: "please", "bitte"."""
     denies: bool = False
     """Whether a negation or exclusion stands in it; a report or a condition excludes nothing."""
+    heads: frozenset[str] = frozenset()
+    """Stems of the word that opens it, after greetings and forms of asking."""
+    hesitates: bool = False
+    """Whether it opens with a word of second thoughts and asks for nothing: "but …", "actually …", "mejor …"."""
 
     @property
     def stems(self) -> frozenset[str]:
@@ -79,6 +87,13 @@ class OwnerSaid:
     reading: TextReading
     clauses: tuple[OwnerClause, ...]
     is_understood: bool
+    unquoted: TextReading
+    """The same without the sentences in quotation marks, which say nothing of the owner's."""
+    quoted: tuple[tuple[int, int], ...] = ()
+
+    def is_quoted_part(self, place: int, length: int) -> bool:
+        """Whether something stands inside a quoted sentence and is not the whole of it."""
+        return any(a <= place < b and length + 2 < b - a for a, b in self.quoted)
 
     @property
     def refuses(self) -> bool:
@@ -123,13 +138,16 @@ def said(
     """A message, read; foreign spans are blanked before anything looks at it."""
     own = "".join("\n" if any(a <= i < b for a, b in foreign) else c for i, c in enumerate(text)) if foreign else text
     reading = read(own, at)
-    words = tuple(word for word in _between(reading, 0, len(reading.flat)) if word.isalpha() or "'" in word)
+    quoted = tuple(span for match in _QUOTED.finditer(reading.flat) if _is_sentence(span := match.span(), reading))
+    unquoted = reading.without(quoted) if quoted else reading
+    words = tuple(word for word in _between(unquoted, 0, len(reading.flat)) if word.isalpha() or "'" in word)
     languages = spoken(words)
     clauses: list[OwnerClause] = []
-    quoted = [span for match in _QUOTED.finditer(reading.flat) if _is_sentence(span := match.span(), reading)]
-    for sentence in _cut(reading.flat, 0, len(reading.flat), _SENTENCE):
-        clauses += _sentence(reading, sentence, languages, quoted, is_passage)
-    return OwnerSaid(reading, tuple(clauses), bool(languages) or not reading.words)
+    for sentence in _cut(unquoted.flat, 0, len(reading.flat), _SENTENCE):
+        clauses += _sentence(unquoted, sentence, languages, is_passage)
+    if _IRONY.search(reading.flat):
+        clauses = [_as(clause, ClauseSort.STOPPED) for clause in clauses]
+    return OwnerSaid(reading, tuple(clauses), bool(languages) or not reading.words, unquoted, quoted)
 
 
 def _is_sentence(span: tuple[int, int], reading: TextReading) -> bool:
@@ -159,7 +177,6 @@ def _sentence(
     reading: TextReading,
     span: tuple[int, int],
     languages: tuple[OpeningForms, ...],
-    quoted: Sequence[tuple[int, int]],
     is_passage: bool,
 ) -> list[OwnerClause]:
     """The clauses of one sentence; conditions and reports reach over all of what follows them in it."""
@@ -168,13 +185,12 @@ def _sentence(
     found: list[OwnerClause] = []
     for start, end in parts:
         clause = _clause(reading, start, end, languages)
-        in_quotes = any(a <= start and end <= b + 1 for a, b in quoted)
         is_asked = asks and not (found and found[0].dictates) and not clause.dictates
-        if in_quotes or (not languages and len(clause.words) > _FEW_WORDS):
+        if not languages and len(clause.words) > _FEW_WORDS:
             clause = _as(clause, ClauseSort.STOPPED)
         elif is_asked and clause.sort in PROVING and not _is_polite(clause, languages):
             clause = _as(clause, ClauseSort.QUESTION)
-        if found and clause.sort is ClauseSort.FRAGMENT and _is_another(reading, found[-1], start):
+        if found and clause.sort is ClauseSort.FRAGMENT and _is_another(reading, found[-1], clause):
             # "Pay Northwind 300 and Quince Foods 50" asks for two acts, each with its own party and amount.
             clause = replace(clause, sort=found[-1].sort, acts=found[-1].acts)
         elif found and found[-1].dictates and clause.sort is not ClauseSort.REQUEST:
@@ -183,19 +199,36 @@ def _sentence(
             # An opening word that no table knows: it asks for nothing but a tool that bears one of its words.
             clause = _as(clause, ClauseSort.REQUEST)
         found.append(clause)
-    return _reach(found, languages, is_passage)
+    return _reach(reading, found, languages, is_passage)
 
 
-def _reach(clauses: list[OwnerClause], languages: tuple[OpeningForms, ...], is_passage: bool) -> list[OwnerClause]:
-    """A condition stops its whole sentence, unless "and" leads to it; a report stops all that follows it there."""
+def _reach(
+    reading: TextReading, clauses: list[OwnerClause], languages: tuple[OpeningForms, ...], is_passage: bool
+) -> list[OwnerClause]:
+    """What stops more than its own clause.
+
+    A condition stops its whole sentence, unless "and" leads to it; a report stops all that follows it there, and so
+    does whatever a colon ends that asks for nothing itself: "careful: …", "the sign reads: …".
+    """
     stopped = not is_passage and any(
         _stops(clause, languages, "condition") and not _leads_to_condition(clause, languages) for clause in clauses
     )
     found: list[OwnerClause] = []
-    for clause in clauses:
+    for place, clause in enumerate(clauses):
+        before = clauses[place - 1] if place else None
+        if before and not is_passage and clause.sort is ClauseSort.REQUEST and _announces(reading, before, clause):
+            stopped = True
         stopped = stopped or _stops(clause, languages, "report") or _stops(clause, languages, "condition")
         found.append(_as(clause, ClauseSort.STOPPED) if stopped and clause.sort in PROVING else clause)
     return found
+
+
+def _announces(reading: TextReading, clause: OwnerClause, following: OwnerClause) -> bool:
+    """Whether a clause that asks for nothing ends in a colon, and what follows it is no value ("the page: https…")."""
+    is_open = reading.flat[clause.start : clause.end].rstrip().endswith((":", "\uff1a"))
+    first = next((start for _, start, _ in reading.between(following.start, following.end)), -1)
+    is_value = any(value.start <= first < value.end for value in reading.values)
+    return is_open and bool(clause.stems) and not (clause.sort in PROVING and clause.acts) and not is_value
 
 
 def _leads_to_condition(clause: OwnerClause, languages: tuple[OpeningForms, ...]) -> bool:
@@ -225,8 +258,8 @@ def _at_joins(
     start, end = span
     inside = _inside(reading, start, end)
     words = tuple(word for word, _, _ in inside)
-    cuts = [
-        inside[place][1]
+    places = {
+        place
         for place in range(1, len(inside) - 1)
         if any(
             (length := forms.at("joins", words, place))
@@ -237,25 +270,34 @@ def _at_joins(
             )
             for forms in languages
         )
-    ]
+    }
+    cuts = [inside[place][1] for place in sorted(places) if place - 1 not in places]  # "and then" is one join
     return list(zip([start, *cuts], [*cuts, end], strict=True))
 
 
 def _shares_out(
     reading: TextReading, start: int, inside: Sequence[tuple[str, int, int]], join: int, after: int
 ) -> bool:
-    """Whether a name with an amount stands on both sides of a joining word."""
-    if after >= len(inside) or not _NAMED_AMOUNT.match(reading.cased, inside[after][1]):
+    """Whether a name with an amount, or a thing with a word of direction, stands on both sides of a joining word."""
+    if after >= len(inside):
+        return False
+    before = _DIRECTIONS.intersection(word for word, _, _ in inside[max(0, join - _NEAR_JOIN) : join])
+    if before.intersection(word for word, _, _ in inside[after + 1 : after + 1 + _NEAR_JOIN]):
+        return True
+    if not _NAMED_AMOUNT.match(reading.cased, inside[after][1]):
         return False
     return bool(_NAMED_AMOUNT.search(reading.cased, start, inside[join][1]))
 
 
-def _is_another(reading: TextReading, before: OwnerClause, start: int) -> bool:
-    """Whether a piece goes on with a request: another name with another amount."""
-    if before.sort is not ClauseSort.REQUEST or not _NAMED_AMOUNT.search(reading.cased, before.start, before.end):
+def _is_another(reading: TextReading, before: OwnerClause, clause: OwnerClause) -> bool:
+    """Whether a piece goes on with a request: another name with another amount, another thing that goes elsewhere."""
+    if before.sort is not ClauseSort.REQUEST:
         return False
-    words = [first for _, first, _ in reading.spans if first >= start][:2]
-    return any(_NAMED_AMOUNT.match(reading.cased, first) for first in words)
+    if clause.goes_on and _DIRECTIONS.intersection(before.words).intersection(clause.words[2:]):
+        return True
+    words = [first for _, first, _ in reading.spans if first >= clause.start][:2]
+    is_named = bool(_NAMED_AMOUNT.search(reading.cased, before.start, before.end))
+    return is_named and any(_NAMED_AMOUNT.match(reading.cased, first) for first in words)
 
 
 def _opens(forms: OpeningForms, words: tuple[str, ...], place: int) -> bool:
@@ -268,6 +310,13 @@ def _after_leads(words: tuple[str, ...], forms: OpeningForms) -> int:
         length = forms.at("leads", words, place) or forms.at("joins", words, place)
         if not length:
             break
+        place += length
+    return place
+
+
+def _after_polite(words: tuple[str, ...], forms: OpeningForms) -> int:
+    place = _after_leads(words, forms)
+    while place < len(words) and (length := forms.at("polite", words, place)):
         place += length
     return place
 
@@ -299,8 +348,19 @@ def _clause(reading: TextReading, start: int, end: int, languages: tuple[Opening
         forms.has("negation", words) and not forms.has("copulas", words) for forms in languages
     )
     polite = any(forms.has("polite", words) for forms in languages)
+    heads = frozenset(stem(words[at]) for forms in languages if (at := _after_polite(words, forms)) < len(words))
     return OwnerClause(
-        sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, polite, denies
+        sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, polite, denies,
+        heads, _hesitates(words, sort, best.acts, languages),
+    )  # fmt: skip
+
+
+def _hesitates(
+    words: tuple[str, ...], sort: ClauseSort, acts: frozenset[str], languages: Iterable[OpeningForms]
+) -> bool:
+    is_asking = sort is ClauseSort.REQUEST and bool(acts)
+    return not is_asking and any(
+        forms.at("second_thoughts", words, place) for forms in languages for place in range(min(2, len(words)))
     )
 
 
@@ -310,10 +370,8 @@ def _is_refusal(word: str, languages: Iterable[OpeningForms]) -> bool:
 
 def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str], int, ClauseSort]:
     """The acts of a clause's heading verb, the place where dictation begins, and the clause's sort."""
-    place = _after_leads(words, forms)
-    polite = 0
-    while place < len(words) and (length := forms.at("polite", words, place)):
-        place, polite = place + length, polite + length
+    place = _after_polite(words, forms)
+    polite = place - _after_leads(words, forms)
     acts = forms.acts_at(words, place) if place < len(words) else frozenset()
     if polite and not acts and forms.name == "zh":
         # Chinese puts the object of "把" before the verb.
@@ -341,55 +399,3 @@ def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str
     if forms.at("question", words, place):
         return acts, cut, ClauseSort.QUESTION
     return acts, cut, ClauseSort.STATEMENT if forms.has("copulas", naming) else ClauseSort.FRAGMENT
-
-
-@dataclass(frozen=True, slots=True)
-class OpenRequest:
-    """One request that is open: a clause of one of the owner's messages."""
-
-    message: int
-    clause: int
-
-    @property
-    def id(self) -> str:
-        """A name for it that stays the same for the session."""
-        return f"{self.message}.{self.clause}"
-
-
-_MOST_OPEN = 24
-"""Requests that a call is compared with; each costs time, and one beyond them is asked about."""
-
-
-@dataclass(slots=True)
-class OwnerRequests:
-    """The owner's messages of a session in order, and which requests in them are open. Fill it with ``add``."""
-
-    messages: list[OwnerSaid] = field(default_factory=list)
-    _open: list[OpenRequest] = field(default_factory=list)
-
-    def add(self, text: str, at: datetime | None = None, foreign: Iterable[tuple[int, int]] = ()) -> OwnerSaid:
-        """Take in the next message; earlier requests end if it refuses, and are suspended if it is not understood."""
-        spans = tuple(foreign)
-        found = said(text, at, spans)
-        # A refusal counts wherever it stands: a page that had said "do not pay" first must not make the owner's own
-        # "do not pay" a copy that refuses nothing.
-        if found.refuses or (spans and any(clause.refuses for clause in said(text, at, ()).clauses)):
-            self._open.clear()
-        number = len(self.messages)
-        self.messages.append(found)
-        for place, clause in enumerate(found.clauses):
-            # "and then leave it" goes on with what was asked; a refusal of its own takes it back.
-            if clause.sort is ClauseSort.REFUSAL and not clause.goes_on:
-                self._open = [request for request in self._open if request.message != number]
-            if clause.sort is ClauseSort.REQUEST:
-                self._open.append(OpenRequest(number, place))
-        return found
-
-    @property
-    def open(self) -> tuple[OpenRequest, ...]:
-        """Open requests, newest first; of more than anybody means at once the newest."""
-        return tuple(reversed(self._open[-_MOST_OPEN:]))
-
-    def clause(self, request: OpenRequest) -> OwnerClause:
-        """The clause of a request."""
-        return self.messages[request.message].clauses[request.clause]

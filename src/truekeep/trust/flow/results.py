@@ -44,6 +44,12 @@ class SystemRecord:
     owned: frozenset[str] = frozenset()
     """Fields that nobody but the owner writes."""
 
+    @property
+    def own_stems(self) -> frozenset[str]:
+        """Words of the fields that nobody but the owner writes."""
+        texts = (self.fields[name] for name in self.owned if len(self.fields[name]) <= _SHORT_FIELD)
+        return frozenset(word for text in texts for word in read(text).stems)
+
     def names_of(self, form: str, key: str) -> list[str]:
         """The fields in which a value is this record's id, is the owner's, or stands under the argument's own name."""
         found = [name for name, value in self.ids.items() if value == form]

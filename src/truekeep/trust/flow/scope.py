@@ -16,8 +16,9 @@ from itertools import islice, pairwise
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.forms import act_stems, common_words, copulas, denying_words, name_words
 from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
+from truekeep.trust.flow.open_requests import OpenRequest
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
-from truekeep.trust.flow.requests import PROVING, ClauseSort, OpenRequest, OwnerClause, OwnerSaid, passage
+from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerClause, OwnerSaid, passage
 from truekeep.trust.flow.roles import words_of
 
 RARE = 20
@@ -30,7 +31,9 @@ _SHORTEST_LABEL = 4
 """Letters of a host's name that people say for the whole of it."""
 _BRACKET = re.compile(r" ?\([^()]{1,60}\)")
 _LISTING = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "a", "i", "和", "或", "with", "mit"})
+_BY = frozenset({"by", "via", "per", "por", "par", "mit", "cez", "přes", "przez"})
 _PIECE = re.compile(r"[;,](?=\s)|[.!?](?=\s)|\n")
+_NAMES = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z]\w+){0,4}")
 _MARKS = re.compile(r"[^\w\s]|_")
 _REFERRING = frozenset({*PROVING, ClauseSort.QUESTION, ClauseSort.STOPPED})
 """What a pronoun can point back at; a party of a report is still somebody the owner spoke of."""
@@ -90,6 +93,11 @@ class RequestScope:
         return named_in(self.own, (ClauseSort.REQUEST,), range(self.request.clause, self.request.clause + 1))
 
     @cached_property
+    def channels(self) -> frozenset[str]:
+        """The ways that the clause names for what it asks for: "by mail"."""
+        return frozenset(stem(way) for by, way in pairwise(self.clause.words) if by in _BY)
+
+    @cached_property
     def stems(self) -> frozenset[str]:
         """What the request names, with what a pronoun points back at: the rest of the message and earlier ones."""
         sorts = {ClauseSort.REQUEST, ClauseSort.FRAGMENT, ClauseSort.READING, self.clause.sort}
@@ -111,24 +119,45 @@ class RequestScope:
         for message in self.messages:
             places = list(places_of(message.reading, value))
             if places:
-                return all(self._counts(message, place) for place in places)
+                length = len(value.flat.strip())
+                return all(
+                    self._counts(message, place) and not message.is_quoted_part(place, length) for place in places
+                )
         return False
 
     def says_in_row(self, value: TextReading) -> bool:
         """Whether a choice's words stand in a row in a plain clause, in any form of theirs."""
         for message in self.messages:
-            place = run_at(message.reading, value.words)
+            place = run_at(message.unquoted, value.words)
             if place >= 0:
                 return self._counts(message, place)
         return False
+
+    def sets(self, words: Iterable[str]) -> bool:
+        """Whether the request says each of these words for itself.
+
+        A word inside a name ("force-plate"), or one that only describes another thing ("the public library"), sets no
+        flag and makes no choice.
+        """
+        wanted = naming(words, words_of("shared_words"))
+        known = wanted | naming(name_words(self.tool), frozenset())
+        said: set[str] = set()
+        for message in self.messages:
+            row = [
+                (stem(word), start) for word, start, _ in message.unquoted.spans if not message.reading.is_glued(start)
+            ]
+            for (word, start), (after, _) in pairwise([*row, ("", 0)]):
+                if word in wanted and self._counts(message, start) and _is_last(after, known):
+                    said.add(word)
+        return bool(wanted) and wanted <= said
 
     def _counts(self, message: OwnerSaid, place: int) -> bool:
         """Whether a place proves: plain words of this request, or plain words and questions it points back at."""
         if message is not self.own:
             return proves(message, place) or message.sort_at(place) is ClauseSort.QUESTION
         clauses = self.own.clauses
-        inside = self.looks_back or any(clauses[n].start <= place < clauses[n].end for n in self.group)
-        return inside and proves(message, place)
+        start = 0 if self.looks_back else clauses[self.group.start].start
+        return start <= place < clauses[self.group.stop - 1].end and proves(message, place)
 
     def remembered(self, value: TextReading, key: str = "") -> HeldText | None:
         """An acting passage that proves a value: about what the request names, plain, and not overtaken."""
@@ -138,9 +167,17 @@ class RequestScope:
             for place in places if all(proves(words, one) for one in places) else ():
                 about = _about(held, value, place) if value.sole else _in_piece(held, value, place)
                 linked = self.stems & about or self._by_key(key, about) or self._own_thing(key, held, place)
-                if linked and not _is_anothers(held, place, key) and not self._overtaken(held, value, linked):
+                if linked and self._is_that_party(held, place, key) and not self._overtaken(held, value, linked):
                     return held
         return None
+
+    def _is_that_party(self, held: HeldText, place: int, key: str) -> bool:
+        """Whether nothing says that a passage is about another party than the one it is linked by."""
+        firms = words_of("legal_forms").intersection(self.clause.words)
+        others = words_of("legal_forms").intersection(_statement(held, place))
+        if firms and others and firms.isdisjoint(others):
+            return False
+        return not _is_anothers(held, place, key) and not _is_somebodys(held, place)
 
     def _by_key(self, key: str, about: frozenset[str]) -> frozenset[str]:
         """The words of an argument's name, if one passage alone has them: "my plate is …" for ``licence_plate``."""
@@ -206,6 +243,13 @@ class RequestScope:
         return is_given and bool(said & frozenset(map(stem, words_of("links"))))
 
 
+def _is_last(after: str, known: frozenset[str]) -> bool:
+    """Whether the word after one that makes a choice names nothing else than the tool's own thing ("a public repo")."""
+    if after in known or not naming((after,), words_of("shared_words")):
+        return True
+    return any(len(after) >= _SHORTEST_LABEL and word.startswith(after) for word in known)
+
+
 def _about(held: HeldText, value: TextReading, place: int) -> frozenset[str]:
     """Stems of the words that a passage says a value is about: those of its own statement, if that names anything.
 
@@ -261,6 +305,14 @@ def _is_anothers(held: HeldText, place: int, key: str) -> bool:
     )
 
 
+def _is_somebodys(held: HeldText, place: int) -> bool:
+    """Whether a pronoun says whose a value is, in a passage that names several: "Ivo owes Klara, her account is …"."""
+    if words_of("whose").isdisjoint(_statement(held, place)):
+        return False
+    names = [match[0] for match in _NAMES.finditer(held.reading.cased, 0, place)]
+    return len({name for name in names if not common_words().issuperset(name.lower().split())}) > 1
+
+
 def _rivals(text: TextReading, value: TextReading) -> list[TypedValue]:
     """Values of a text that could be mistaken for this one: of its kind and shape, and not it."""
     kinds = {key.partition(":")[0] for key in value.sole} & (WEIGHTY | {"num"})
@@ -288,7 +340,7 @@ def named_in(message: OwnerSaid, sorts: Iterable[ClauseSort], within: range | No
     for clause in message.clauses if within is None else message.clauses[within.start : within.stop]:
         if clause.sort in sorts:
             end = clause.names_until or clause.end
-            words += [word for word, _, _ in message.reading.between(clause.start, end)]
+            words += [word for word, _, _ in message.unquoted.between(clause.start, end)]
     return naming(words, words_of("shared_words"))
 
 

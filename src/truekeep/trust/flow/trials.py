@@ -6,12 +6,13 @@ in which they are reported; each is a question about one request and one call.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
-from truekeep.trust.flow.forms import act_stems, act_words, name_words
+from truekeep.trust.flow.forms import OUTWARD, act_stems, acts_of, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
 from truekeep.trust.flow.moments import is_moment
@@ -37,7 +38,6 @@ _ALIKE = frozenset({"make", "change", "run"})
 _CALLED = "()"
 """Behind the name of a tool, among the values that a request was used up with."""
 _GRAVE = frozenset({"pay", "remove", "share"})
-_OUTWARD = frozenset({"pay", "share"})
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
 
 
@@ -70,12 +70,6 @@ class ToolCall:
         return acts_of(self.name)
 
 
-@lru_cache(maxsize=1024)
-def acts_of(name: str) -> frozenset[str]:
-    """The acts that the words of a tool's name can mean."""
-    return frozenset(act for word in name_words(name) for act in act_words().get(word, ()))
-
-
 @dataclass(slots=True)
 class EffectTrial:
     """How far one request, plan entry or grant carries a call."""
@@ -88,9 +82,9 @@ class EffectTrial:
     """How well the request's words fit the call; of several requests that prove it the best one is used up."""
 
     @property
-    def rank(self) -> tuple[bool, int, int]:
-        """Proved before unproved, then fewer open targets, then the better fit."""
-        return bool(self.missing or self.code), len(self.missing), -self.fit
+    def rank(self) -> tuple[bool, int, bool, int]:
+        """Proved before unproved, then fewer open targets, then no fault, then the better fit."""
+        return bool(self.missing or self.code), len(self.missing), bool(self.code), -self.fit
 
     def part(self, evidence: SessionEvidence, call: ToolCall) -> None:
         """Take back what the owner confirmed in another call: a yes is for that call's values and its party."""
@@ -126,8 +120,8 @@ def _parties(call: ToolCall) -> list[str]:
 
 def repeats(used: frozenset[str], call: ToolCall) -> bool:
     """Whether a call does again what used a request up: the same tool, and nobody whom it did not go to."""
-    parties = _parties(call)
-    return f"{call.name}{_CALLED}" in used and bool(parties) and all(text in used for text in parties)
+    done = _done_with(call)
+    return len(done) > 1 and done <= used
 
 
 def is_done(evidence: SessionEvidence, call: ToolCall) -> bool:
@@ -137,9 +131,13 @@ def is_done(evidence: SessionEvidence, call: ToolCall) -> bool:
 
 def doing(evidence: SessionEvidence, call: ToolCall) -> dict[str, frozenset[str]]:
     """What a redeemed call did, under the message that it came after."""
-    return {
-        f"after {len(evidence.requests.messages)}: {call.name}": frozenset({f"{call.name}{_CALLED}", *_parties(call)})
-    }
+    return {f"after {len(evidence.requests.messages)}: {call.name}": _done_with(call)}
+
+
+def _done_with(call: ToolCall) -> frozenset[str]:
+    """What a call is known by among those that used something up: its tool, and its tool with each party."""
+    name = f"{call.name}{_CALLED}"
+    return frozenset({name, *(f"{name} {party}" for party in _parties(call))})
 
 
 def _is_id(key: str) -> bool:
@@ -168,8 +166,7 @@ def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
 
 def _used(scope: RequestScope, call: ToolCall) -> dict[str, frozenset[str]]:
     """What a call uses up of a request."""
-    keys = (leaf.text.lower() for leaf in call.targets if leaf.role is not ArgumentRole.TARGET and leaf.text.strip())
-    return {scope.request.id: frozenset({*keys, *_parties(call), f"{call.name}{_CALLED}"})}
+    return {scope.request.id: _done_with(call)}
 
 
 def _fit(scope: RequestScope, call: ToolCall) -> int:
@@ -193,10 +190,20 @@ def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     # "Fix 211, close 219": closing is asked for by the clause that says so, and by no other.
     if verbs & others and (own or not asked) and not (asked and scope.looks_back):
         return True
+    if call.words & scope.channels and "say" in call.acts:
+        return False  # "order 40 of them by mail" is a mail.
+    if scope.clause.heads & _preparing():
+        return "make" not in call.acts
     if words_of("inviting").intersection(scope.clause.words[:3]):
         # "Put lunch in for noon and invite Silke" is one call.
         asked = asked.union(*(clause.acts for clause in scope.own.clauses if clause.sort is ClauseSort.REQUEST))
-    return bool(call.acts and asked and not call.acts & (asked | _ALIKE if asked & _ALIKE else asked))
+    is_alike = asked & _ALIKE and call.acts & _ALIKE and not call.acts & _GRAVE
+    return bool(call.acts and asked and not call.acts & asked and not is_alike)
+
+
+@cache
+def _preparing() -> frozenset[str]:
+    return frozenset(map(stem, words_of("preparing")))
 
 
 def _excluded(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -234,8 +241,9 @@ def _bears_denied(evidence: SessionEvidence, message: OwnerSaid, call: ToolCall)
 def _not_asked(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
     """Nothing but content ties the call to the request, or the request's verb is in no table and not in the name."""
     asked = scope.clause.acts
-    if not asked and (call.acts & _GRAVE or not scope.clause.polite):
-        return not call.words & scope.clause_stems
+    if not asked:
+        # A word that no table knows asks for a tool that bears it, unless the tool's own verb is another.
+        return bool(call.acts) or not call.words & scope.clause.heads
     return not call.words & scope.stems and (set(trial.origins.values()) <= _UNSAID and "say" not in call.acts & asked)
 
 
@@ -266,7 +274,7 @@ def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
             return True
     if any(leaf.text.strip() for leaf in call.contents) and not says_as_dictated(scope, call.leaves):
         return True
-    if call.acts & _OUTWARD and leaves_out_party(scope, call.leaves):
+    if call.acts & OUTWARD and leaves_out_party(scope, call.leaves):
         return True
     return omits(scope, call.leaves) or breaks_standing_wish(scope, call.name, call.leaves)
 
@@ -303,11 +311,30 @@ def content_not_called_for(evidence: SessionEvidence, call: ToolCall, scopes: It
     """Whether content carries links, addresses, accounts, codes or whole memories that no request called for."""
     scopes = tuple(scopes)
     said = frozenset(word for scope in scopes for word in scope.own.reading.stems)
-    return any(tells_a_memory(evidence, leaf.text, said) for leaf in call.contents) or any(
+    if any(tells_a_memory(evidence, leaf.text, said) or _tells_number(scopes, leaf.text) for leaf in call.contents):
+        return True
+    return any(
         not is_own_host(evidence, value) and not any(scope.calls_for(value, text) for scope in scopes)
         for leaf in call.contents
         for value, text in telling_values(leaf.text)
     )
+
+
+def _tells_number(scopes: Iterable[RequestScope], text: str) -> bool:
+    """Whether content has a number of some length that a memory gives and nobody called for: the code of a door."""
+    reading = read(text)
+    numbers = [
+        value for value in reading.values if value.kind in ("num", "code") and _LONG_NUMBER.fullmatch(value.form)
+    ]
+    return any(
+        any(True for _ in scope.evidence.memories.holding(read(value.form))) and not scope.calls_for(value, reading)
+        for value in numbers
+        for scope in scopes
+    )
+
+
+_LONG_NUMBER = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
+"""Four digits and more; a year is none."""
 
 
 def _first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
