@@ -267,7 +267,7 @@ class Boundary:
         seen = self._sessions.transcript(session).read_for_calls(tools)
         proven, hearsay = self._values.indexes()
         acting = self._acting(whom, now)
-        mine = [one for one in self.tickets.all() if one.session == session and one.state in (OPEN, SPENT)]
+        mine = self.tickets.used_in(session)
         used = [one for one in mine if one.state == SPENT]
         spent = Counter(one.action for one in used)
         # A reading call whose result nobody has reported: what it brought into the session is not known.

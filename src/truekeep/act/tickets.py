@@ -152,7 +152,7 @@ class Tickets:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self.view = TableView(ledger, "tickets", _record)
-        self._spent = TableView(ledger, "tickets", _spent)
+        self._used = TableView(ledger, "tickets", _used)
 
     def get(self, ticket_id: str) -> tuple[Sealed, TicketRecord] | None:
         """One ticket from its verified row."""
@@ -184,13 +184,17 @@ class Tickets:
 
     def spent(self) -> list[TicketRecord]:
         """The tickets that were used."""
-        return list(self._spent.now().values())
+        return [record for record in self._used.now().values() if record.state == SPENT]
+
+    def used_in(self, session: str) -> list[TicketRecord]:
+        """A session's tickets that were used or confirmed: what later calls are judged by."""
+        return [record for record in self._used.now().values() if record.session == session]
 
 
 def _record(sealed: Sealed) -> TicketRecord:
     return _TICKET.read(json.loads(sealed.row.body), id=sealed.row.id)
 
 
-def _spent(sealed: Sealed) -> TicketRecord | None:
+def _used(sealed: Sealed) -> TicketRecord | None:
     record = _record(sealed)
-    return record if record.state == SPENT else None
+    return record if record.state == SPENT or record.is_confirmed else None
