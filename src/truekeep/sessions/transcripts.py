@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from truekeep.stores.records import stored
 from truekeep.stores.table_view import TableChanges
+from truekeep.trust.flow.evidence import OwnerRequests
 from truekeep.trust.flow.index import TextIndex
-from truekeep.trust.flow.open_requests import OwnerRequests
 from truekeep.trust.flow.results import RecordBook, take_result
 from truekeep.trust.flow.tools import Tool, tool_for
 from truekeep.trust.origin import AGENT

@@ -12,8 +12,9 @@ tainted reads a place of secrets; composes what goes out from private values bey
                                                                                                  the place is hearsay
 tainted effect: a plan entry intended it                                                         allow
 tainted effect: asked for, every target proved by one request with memories about its party, or  allow
-        the id of exactly one own-system record bearing the owner's whole name for it; content
-        without links, addresses, accounts, codes or private values the request did not call for
+        the id of the one own-system record bearing the owner's whole name for it (where money
+        or access goes out, in a field the owner writes); content without links, addresses,
+        accounts, codes or private values the request did not call for
 tainted effect: a grant covers it                                                                allow
 tainted effect: a target from a document the owner pointed at                                    confirm
 tainted effect: not asked, a target found nowhere, content not proved                            confirm
@@ -406,8 +407,6 @@ def _unproved(evidence: SessionEvidence, tool: Tool, trial: EffectTrial, asked: 
 
 _UNRELATED = frozenset({"another_act", "excluded_by_owner", "not_asked", "request_used", "left_out"})
 """Faults of a call that no open request is about: confirming it carries none of them out."""
-
-
 _REASONS = {
     "hearsay_target": "A target comes only from what others wrote.",
     "target_not_proved": "A target does not stand in the owner's request or in a memory about its party.",

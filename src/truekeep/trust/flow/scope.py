@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, pairwise
 
-from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
+from truekeep.trust.flow.evidence import OpenRequest, SessionEvidence, ValueOrigin
 from truekeep.trust.flow.forms import act_stems, common_words, copulas, denying_words, name_words
 from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
-from truekeep.trust.flow.open_requests import OpenRequest
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerClause, OwnerSaid, passage
 from truekeep.trust.flow.roles import words_of
