@@ -250,9 +250,9 @@ def _place_fault(
         return "excluded_by_owner"
     if fault := next((fault for url in links_in(leaf.text) if (fault := link_fault(evidence, url, open_scopes))), ""):
         return fault
-    if tool.own:
-        return "place_of_others" if _is_lead(evidence, leaf) else ""
-    return "composed_link" if is_composed_host(evidence, leaf.text) else ""
+    if _is_lead(evidence, leaf):
+        return "place_of_others"
+    return "composed_link" if not tool.own and is_composed_host(evidence, leaf.text) else ""
 
 
 _READ_REASONS = {

@@ -211,8 +211,11 @@ def carries_private(evidence: SessionEvidence, url: str, scopes: Iterable[Reques
         for version in (part, *hidden_texts(part)):
             whole = read(version)
             is_code = len(version) >= _SHORTEST_CODE and any(char.isdigit() for char in version)
-            is_said = any(stands_whole(message.reading, whole) for message in evidence.requests.messages[-1:])
-            if is_code and not is_said and is_private(evidence, whole):
+            # "grants-2025" are words of a request for grants in 2025.
+            form = disguised(whole.flat)
+            if any(form in disguised(message.reading.flat) for message in evidence.requests.messages[-1:]):
+                continue
+            if is_code and is_private(evidence, whole):
                 return True
             for value, reading in telling_values(version):
                 spelt = read(reading.flat[value.start : value.end])
