@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -44,14 +46,24 @@ _WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method
 _UNKNOWN = "(unknown)"
 _UNICODE = "Send whole characters: an escape such as \\ud83d stands only before its other half."
 _SPARE_THREADS = 4
+_SWITCH_SECONDS = 0.0001
+"""How long a thread may keep the interpreter while others want it. A recall gives it up a dozen times, whenever it asks
+the database; with Python's 5 ms, two threads that never do would each time make it wait that long."""
 
 
 def create_app(
     home: str | Path | None = None,
     settings: Settings | None = None,
     serve: ServeSettings | None = None,
+    *,
+    when_warm: Callable[[], None] = lambda: None,
 ) -> Edge:
-    """The whole service as an ASGI application; it opens keeps as they are asked for, and closes them at the end."""
+    """The whole service as an ASGI application; it opens keeps as they are asked for, and closes them at the end.
+
+    ``when_warm`` is done once all that every request shares is loaded. A process that only serves has the garbage
+    collector pass over that from then on (``gc.freeze``): it never becomes garbage, to look at all of it takes a
+    tenth of a second in which nobody is served, and whoever makes many objects brings that about.
+    """
     pool = Pool(home, settings=settings)
     chosen = serve or ServeSettings.load(pool.settings.serve)
     pool.shares.most = max(chosen.keeps, chosen.threads + 2)
@@ -63,7 +75,7 @@ def create_app(
         buckets=Buckets(chosen.requests_per_second / max(1, chosen.workers), chosen.burst),
         metrics=Metrics(),
         settings=chosen,
-        warmup=Warmup(pool.paths),
+        warmup=Warmup(pool.paths, when_warm),
     )
     app = FastAPI(
         title="truekeep",
@@ -92,7 +104,8 @@ def from_environment() -> Edge:
     from truekeep.serve.logs import configure  # noqa: PLC0415 - the parent process has its own
 
     configure()
-    return create_app()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return create_app(when_warm=gc.freeze)
 
 
 def _lifespan(service: Service) -> Any:

@@ -7,7 +7,7 @@ import binascii
 
 from starlette.datastructures import Headers
 
-from truekeep.errors import NotAuthenticated
+from truekeep.errors import NotAuthenticated, TruekeepError
 from truekeep.serve.identity import Identity
 from truekeep.serve.sender import Sender, sender_of
 from truekeep.serve.settings import ServeSettings
@@ -44,6 +44,13 @@ class Authenticator:
         if self._issuer is not None and presented.count(".") == 2:
             return await self._issuer.identify(presented)
         return self._tokens.identify(presented)
+
+    def holder(self, header: str) -> str | None:
+        """The id of the home's own token in an Authorization header, if it counts. Of an issuer's nothing is known."""
+        try:
+            return self._tokens.identify(_presented(header)).token_id
+        except TruekeepError:
+            return None
 
     def check(self) -> None:
         """Raise if the tokens cannot be read."""

@@ -24,7 +24,9 @@ from truekeep.serve.bodies import LATER, App, Bodies, Message, Receive, RequestR
 from truekeep.serve.entrance import ADMISSION, Admission, Entrance
 from truekeep.serve.limits import Shares
 from truekeep.serve.logs import LOGGER
+from truekeep.serve.pace import Lane, Pace, task_factory
 from truekeep.serve.problem import problem, problem_of
+from truekeep.serve.protocol import GONE
 from truekeep.serve.sender import Sender, sender_of
 from truekeep.serve.service import KEEP, Service
 from truekeep.serve.turns import Turns
@@ -52,6 +54,8 @@ class Edge:
         self.settings = service.settings
         self.idle: Shares[Any] = Shares(0)
         """Connections on which nothing is under way, by their peers; where one is wanted, one of them gives way."""
+        self.pace = Pace()
+        """How much of the event loop each caller takes up; the wire asks it before a request begins."""
         self._app = app
         self._service = service
         self._entrance = entrance
@@ -66,9 +70,18 @@ class Edge:
         """Serve one request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
+                asyncio.get_running_loop().set_task_factory(task_factory)
                 await self._app(scope, receive, send)
             return
         await _Passage(self, scope, receive, send).go()
+
+    def peer(self, client: Any) -> str:
+        """Whom what comes over a connection is charged to until somebody is known."""
+        return self._entrance.peer(client)
+
+    def lane(self, client: Any, headers: list[tuple[bytes, bytes]]) -> Lane:
+        """Whose pace a request goes at."""
+        return self.pace.lane(self._entrance.payer(client, headers))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         admission = await self._entrance.admit(scope)
@@ -97,6 +110,8 @@ class Edge:
         async with self._bodies.read(scope, receive, admission) as body:
             await turn.take()
             try:
+                if GONE in scope and scope[GONE]():  # nobody waits for it any more
+                    raise RequestRefused(400, "client_left", "The client left before its turn came.")
                 await self._app(_within_keep(scope), replayed(body, receive), send)
             finally:
                 turn.give_back()

@@ -5,7 +5,9 @@ Whatever a request costs is charged to its token; without one, to the peer it co
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 ADMISSION = "truekeep.admission"
 CONSOLE = "/console"
+_MOST_KNOWN = 10_000
+"""Credentials of which it is remembered whose they were."""
+_CREDENTIALS = (b"authorization", b"cookie")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,42 @@ class Entrance:
     def __init__(self, authenticator: Authenticator, visits: Visits | None = None) -> None:
         self._authenticator = authenticator
         self._visits = visits
+        self._known: OrderedDict[bytes, str] = OrderedDict()
+        """Whom the requests with a credential were charged to, by its digest. It says who pays and lets nobody in."""
+
+    @staticmethod
+    def peer(client: Any) -> str:
+        """Whom what a stranger sends is charged to."""
+        return f"host {peer_of(client)}"
+
+    def payer(self, client: Any, headers: Iterable[tuple[bytes, bytes]]) -> str:
+        """Whom a request will probably be charged to, told at once: whose credential it was, or whose token it is."""
+        given = [(name, value) for name, value in headers if name in _CREDENTIALS]
+        for name, value in given:
+            known = self._known.get(_digest(value))
+            if known is None and name == b"authorization":
+                known = self._authenticator.holder(value.decode("latin-1"))
+            if known is not None:
+                return known
+        return self.peer(client)
 
     async def admit(self, scope: MutableMapping[str, Any]) -> Admission:
         """Who sends it."""
-        peer = f"host {peer_of(scope.get('client'))}"
-        if self._visits is not None and scope["path"].startswith(CONSOLE):
+        admission = await self._admission(scope)
+        if admission.identity is not None:
+            for name, value in scope["headers"]:
+                if name == (b"cookie" if self._is_console(scope) else b"authorization"):
+                    self._known[_digest(value)] = admission.payer
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+        return admission
+
+    def _is_console(self, scope: MutableMapping[str, Any]) -> bool:
+        return self._visits is not None and scope["path"].startswith(CONSOLE)
+
+    async def _admission(self, scope: MutableMapping[str, Any]) -> Admission:
+        peer = self.peer(scope.get("client"))
+        if self._visits is not None and self._is_console(scope):
             identity = await self._visitor(self._visits, Request(scope))
             return Admission(identity.token_id if identity else peer, identity)
         try:
@@ -64,3 +100,7 @@ class Entrance:
             return await anyio.to_thread.run_sync(partial(visits.who, cookie, is_here=False))
         except TruekeepError:
             return None
+
+
+def _digest(credential: bytes) -> bytes:
+    return hashlib.blake2b(credential, digest_size=16).digest()

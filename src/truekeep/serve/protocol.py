@@ -3,6 +3,10 @@
 A connection has so long for a request's headers and so long to take what is sent to it; what it announces in headers
 and asks for ahead of its answers is bounded. When all connections are taken, one on which nothing is under way is
 closed, of the peer that has most of them: silence keeps nobody out.
+
+Reading costs the event loop, so it is charged to whoever sends, and a request begins when its sender's pace allows.
+Until a request's headers are there nobody knows whose it is, and it is read as it comes, in few lines; its body can
+wait.
 """
 
 from __future__ import annotations
@@ -10,15 +14,24 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import time
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from truekeep.errors import ServiceBusy
+from truekeep.serve.pace import Lane, charged_to
 
+GONE = "truekeep.gone"
+"""Where a request's scope tells whether its client has left."""
+_LANE = "truekeep.lane"
 _MOST_AHEAD = 32
 """Requests that a client may send before it has its answers; each costs memory from the moment it is read."""
+_MOST_HEADERS = 200
+"""Lines; browsers and proxies send a tenth of it, and each one is looked at several times."""
+_SMALL_PIECE, _MOST_PIECES = 64, 10_000
+"""Bytes of a chunk below which it is one of so many: each costs as much as a large one."""
 _AT_ONCE = struct.pack("ii", 1, 0)
 _REFUSED = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -42,6 +55,14 @@ class PatientProtocol(HttpToolsProtocol):
     _unread: asyncio.TimerHandle | None = None
     _beside = 0
     """Bytes that came for this request and are no body: its headers, what frames the body, what trails it."""
+    _pieces = 0
+    """Small pieces that its body came in."""
+    _lane: Lane | None = None
+    """Whose the request is, from its headers on."""
+    _has_more = False
+    """Whether more of that request is to come."""
+    _held = b""
+    """What was read of it and waits for its sender's pace."""
 
     def connection_made(self, transport: Any) -> None:
         """Take a place, and begin to wait for headers."""
@@ -62,33 +83,98 @@ class PatientProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Go on reading, unless too much of it was no body."""
+        """Go on reading, when it is the sender's time, unless too much of it was no body."""
+        pace = self.app.pace
+        if self._held or (self._has_more and self._lane is not None and pace.wait(self._lane)):
+            self.flow.pause_reading()
+            if not self._held and self._lane is not None:
+                pace.begin(self._lane, self._read_on)
+            self._held += data
+            return
+        began = time.thread_time()
+        self._take_in(data)
+        lane: Lane = self._lane or pace.lane(self.app.peer(self.client))
+        lane.charge(time.thread_time() - began)
+
+    def _read_on(self) -> bool:
+        """Read what was held, and then what comes."""
+        data, self._held = self._held, b""
+        if self.transport.is_closing():
+            return False
+        self.data_received(data)
+        if not self._held:
+            self.flow.resume_reading()
+        return True
+
+    def _take_in(self, data: bytes) -> None:
         if self._beside > self._allowed.header_cap:
-            self.transport.write(_REFUSED)
-            self._give_up()
+            self._refuse()
             return
         self._beside += len(data)
         super().data_received(data)
 
+    def _refuse(self) -> None:
+        self.transport.write(_REFUSED)
+        self._give_up()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One more line, of not too many."""
+        if len(self.headers) < _MOST_HEADERS:
+            super().on_header(name, value)
+        elif not self.transport.is_closing():
+            self._refuse()
+
     def on_body(self, body: bytes) -> None:
-        """This much was body, and may have had as much to frame it."""
+        """This much was body, and may have had as much to frame it, in not too many small pieces."""
         self._beside -= 2 * len(body)
-        super().on_body(body)
+        self._pieces += len(body) < _SMALL_PIECE
+        if self._pieces <= _MOST_PIECES:
+            super().on_body(body)
+        elif not self.transport.is_closing():
+            self._refuse()
 
     def on_message_begin(self) -> None:
         """The next request on the same connection has begun."""
         super().on_message_begin()
-        self._beside = 0
+        self._beside = self._pieces = 0
+        self._lane, self._has_more = None, False
         self._wait()
+
+    def on_message_complete(self) -> None:
+        """All of it is here."""
+        self._has_more = False
+        super().on_message_complete()
 
     def on_headers_complete(self) -> None:
         """They are here."""
         self._stop()
-        self._idle.drop(self)
+        if self.transport.is_closing():
+            return
+        scope: Any = self.scope
+        self._lane = scope[_LANE] = self.app.lane(self.client, self.headers)
+        self._has_more = True
         if len(self.pipeline) >= _MOST_AHEAD:
             self.transport.abort()
             return
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        """Begin with a request when its sender's pace allows. Until then nothing is under way, and it may give way."""
+        lane: Lane = cycle.scope[_LANE]
+        cycle.scope[GONE] = lambda: cycle.disconnected
+
+        def begin() -> bool:
+            if cycle.disconnected:
+                return False
+            self._idle.drop(self)
+            task = self.loop.create_task(cycle.run_asgi(app), context=charged_to(lane))
+            self.app.pace.began(lane)
+            task.add_done_callback(lambda _: self.app.pace.ended(lane))
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
+            return True
+
+        self.app.pace.begin(lane, begin)
 
     def on_response_complete(self) -> None:
         """The answer is on its way; whoever does not take it, or goes on sending what nobody reads, is let go of."""

@@ -4,6 +4,9 @@ A request takes a turn before anything is done for it and gives it back when its
 as threads, and one token (without one: one peer) has only a few of them at a time. When turns are short, the next one
 goes to whoever has been worked for least: the time that turns were held counts, not how many there were, so that few
 expensive requests weigh as much as many cheap ones (start-time fair queueing; Goyal, Vin and Cheng 1996).
+
+A thread that has begun cannot be held back, and every busy one takes the interpreter from the others. So while others
+are about, whoever has been worked for most has one turn at a time.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from dataclasses import dataclass, field
 
 _MOST_LINES = 10_000
 """Callers whose past work is remembered; idle ones are forgotten first, and begin anew like everybody."""
+_COMPANY_SECONDS = 10.0
+"""Whoever came this long ago is about, and may come again."""
 
 
 @dataclass(eq=False, slots=True)
@@ -25,6 +30,8 @@ class _Line:
 
     spent: float
     """Seconds for which the caller was worked for, counted from where the queue stood when it first came."""
+    came: float = 0.0
+    """When it last took a turn."""
     running: int = 0
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 
@@ -40,6 +47,10 @@ class Turns:
         self._waiting: dict[_Line, None] = {}
         self._now = 0.0
         """How far the queue has come: what whoever was served last had spent by then."""
+        self._heaviest: _Line | None = None
+        """Whoever has been worked for most of those who are about."""
+        self._company = float("-inf")
+        """When anybody else last came."""
 
     def turn(self, who: str) -> Turn:
         """A turn of this caller's, not taken yet."""
@@ -56,6 +67,8 @@ class Turns:
     async def _take(self, line: _Line) -> float:
         if not line.running and not line.waiting:
             line.spent = max(line.spent, self._now)  # a quiet time saves nothing up
+        line.came = self._clock()
+        self._weigh(line)
         place = asyncio.get_running_loop().create_future()
         line.waiting.append(place)
         self._waiting[line] = None
@@ -74,9 +87,21 @@ class Turns:
         line.spent += seconds
         self._hand_out()
 
+    def _weigh(self, line: _Line) -> None:
+        """Note who is heaviest, by whoever comes: it stays so until somebody weighs more or it has long been away."""
+        known, others = self._heaviest, line.came - _COMPANY_SECONDS
+        if known is None or known.came < others or known.spent < line.spent:
+            known, self._heaviest = line, line
+        if known is not line:
+            self._company = line.came
+
+    def _share_of(self, line: _Line) -> int:
+        is_alone = self._clock() - self._company > _COMPANY_SECONDS
+        return 1 if line is self._heaviest and not is_alone else self._share
+
     def _hand_out(self) -> None:
         while self._free:
-            able = [line for line in self._waiting if line.running < self._share]
+            able = [line for line in self._waiting if line.running < self._share_of(line)]
             if not able:
                 return
             line = min(able, key=lambda one: one.spent)

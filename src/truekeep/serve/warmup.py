@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from truekeep.config import Paths
 from truekeep.errors import TruekeepError
@@ -16,8 +17,9 @@ _log = logging.getLogger(LOGGER)
 class Warmup:
     """Loads what the first write would wait for. A request that comes earlier waits for it as well, and is screened."""
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, then: Callable[[], None] = lambda: None) -> None:
         self._paths = paths
+        self._then = then
         self._done = threading.Event()
 
     @property
@@ -38,4 +40,5 @@ class Warmup:
         except TruekeepError as error:
             _log.error("rules cannot be loaded", extra={"code": error.code})
             return
+        self._then()
         self._done.set()

@@ -84,27 +84,36 @@ def require_plain(value: object, name: str) -> None:
 
     It walks without recursion, so that the walk itself ends on whatever it is given, also on what contains itself.
     """
-    waiting: list[tuple[object, int]] = [(value, 0)]
-    seen = 0
-    while waiting:
-        one, depth = waiting.pop()
-        seen += 1
-        if depth > MOST_NESTED or seen > _MOST_VALUES:
-            raise InvalidRequest(
-                f"{name} is nested too deeply or has too many values.",
-                code="nested_too_deep",
-                hint=f"At most {MOST_NESTED} levels and {_MOST_VALUES:,} values.",
-            )
-        if isinstance(one, Mapping):
-            waiting += [(key, depth) for key in one] + [(inner, depth + 1) for inner in one.values()]
-        elif isinstance(one, list | tuple):
-            waiting += [(inner, depth + 1) for inner in one]
-        else:
-            _require_plain_value(one, name)
+    level, seen = [value], 1
+    for _ in range(MOST_NESTED + 1):
+        inner: list[object] = []
+        for one in level:
+            if isinstance(one, str | int | float | None):
+                _require_plain_value(one, name)
+            elif isinstance(one, list | tuple):
+                inner += one
+            elif isinstance(one, dict | Mapping):
+                for key in one:
+                    _require_plain_value(key, name)
+                inner += one.values()
+            if seen + len(inner) > _MOST_VALUES:
+                raise _too_nested(name)
+        if not inner:
+            return
+        level, seen = inner, seen + len(inner)
+    raise _too_nested(name)
+
+
+def _too_nested(name: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{name} is nested too deeply or has too many values.",
+        code="nested_too_deep",
+        hint=f"At most {MOST_NESTED} levels and {_MOST_VALUES:,} values.",
+    )
 
 
 def _require_plain_value(value: object, name: str) -> None:
-    if isinstance(value, str) and not _is_unicode(value):
+    if isinstance(value, str) and not (value.isascii() or _is_unicode(value)):
         raise InvalidRequest(f"{name} has lone surrogates, which are no characters.", code=f"{name}_not_json")
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidRequest(f"{name} has a number that is none in JSON.", code=f"{name}_not_json")
