@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.yardstick import allowed
 from truekeep import Session
 
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ def test_no_shape_of_a_message_or_a_call_costs_more_than_its_size(session: Sessi
     before = time.process_time()
     session.observe("user", text)
     session.check_action("pay", {"to": text[:4_000], "note": text})
-    assert time.process_time() - before < 3
+    assert time.process_time() - before < allowed(3)
 
 
 LISTS = {"lines": "a\n" * 3_950, "clauses": "a," * 3_950, "bullets": "- a\n" * 1_975, "addresses": "http://a.b/ " * 658}
@@ -38,7 +39,7 @@ def test_no_shape_of_what_is_to_be_forgotten_costs_more_than_its_size(session: S
     before = time.process_time()
     session.observe("user", LISTS[shape])
     session._keep.forget(LISTS[shape], via="user")
-    assert time.process_time() - before < 2
+    assert time.process_time() - before < allowed(2)
 
 
 @pytest.mark.parametrize("answer", ["http://a.example/ " * 5_000, "http://a.b/" * 9_000, "[" * 99_000])
@@ -48,4 +49,4 @@ def test_many_long_pages_and_an_answer_full_of_links_cost_a_bounded_time(session
     before = time.process_time()
     session.check_action("pay", {"to": "12-3"})
     session.check_reply(answer)
-    assert time.process_time() - before < 4
+    assert time.process_time() - before < allowed(4)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.yardstick import allowed
 from truekeep import Keep
 from truekeep.incident.meant import meant_by
 from truekeep.search.about import named
@@ -93,7 +94,7 @@ def test_reading_a_message_takes_time_in_proportion_to_its_length() -> None:
         return time.process_time() - start
 
     hostile = "please oh and forget what i told you about " * 100
-    assert seconds(hostile * 2) < 1.0
+    assert seconds(hostile * 2) < allowed(1.0)
 
 
 @pytest.mark.parametrize(

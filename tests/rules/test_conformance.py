@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from benchmarks.rules_fetch import Unreachable, atr_rules
 
+from tests.yardstick import allowed
 from truekeep.rules import Engine, Event, Loaded, Rule, load
 from truekeep.rules.casework import fires, run_cases
 
@@ -42,7 +43,7 @@ def test_the_public_set_passes_its_own_cases(atr: Loaded) -> None:
     assert counts["true_positive", True, "passed"] == 4_056
     assert counts["true_negative", False, "passed"] == 3_924
     assert counts["evasion", True, "passed"] >= 270
-    assert time.process_time() - began < 60
+    assert time.process_time() - began < allowed(60)
 
 
 @pytest.mark.parametrize("number", ["01155", "00075", "00070", "01774"])
@@ -72,7 +73,7 @@ def test_a_crafted_text_costs_milliseconds_with_all_rules(engine: Engine) -> Non
         began = time.process_time()
         engine.scan(Event.memory_write(text))
         # Without Hyperscan, and with room for a busy machine; the benchmark holds the real bound.
-        assert time.process_time() - began < 0.5, seed
+        assert time.process_time() - began < allowed(0.5), seed
 
 
 def test_the_sample_is_read_as_its_author_meant(atr: Loaded) -> None:

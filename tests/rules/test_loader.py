@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.rules.sample import load_text, one, rule_text, simple
+from tests.yardstick import allowed
 from truekeep.rules import load
 from truekeep.types import Response, Severity, Threat
 
@@ -167,13 +168,13 @@ def test_anchors_that_explode_are_refused_quickly(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
     began = time.process_time()
     assert "more than 50,000 values" in _first_error(tmp_path, "\n".join(lines))
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < allowed(2)
 
 
 def test_ten_megabytes_are_refused_without_being_parsed(tmp_path: Path) -> None:
     began = time.process_time()
     assert "larger than 1,000,000 bytes" in _first_error(tmp_path, WORKING + "# " + "x" * 10_000_000)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < allowed(1)
 
 
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path: Path) -> None:

@@ -88,9 +88,9 @@ def without(said: Words, small: frozenset[str]) -> Words:
 
 def ends(phrases: Phrases, said: Sequence[str], start: int) -> int:
     """Where a phrase ends that begins at a place; 0 if none does."""
-    if start >= len(said):
+    known = phrases.get(said[start]) if start < len(said) else None
+    if not known:  # nearly always, and this is asked of every word in a dozen ways
         return 0
-    known = phrases.get(said[start], ())
     return next((start + len(one) for one in known if tuple(said[start : start + len(one)]) == one), 0)
 
 
@@ -101,7 +101,7 @@ def closes(phrases: Phrases, said: Words) -> bool:
 
 def holds(said: Words, phrases: Phrases) -> bool:
     """Whether a phrase stands anywhere in a clause."""
-    return any(ends(phrases, said, start) for start in range(len(said)))
+    return any(ends(phrases, said, start) for start, word in enumerate(said) if word in phrases)
 
 
 @cache

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from itertools import islice
 
 from truekeep.text.language import language, language_of
@@ -114,7 +115,12 @@ class _Verb:
 
 def read_wishes(own: str) -> list[OwnerWish]:
     """The wishes in an owner's own words, in order; at most one of a sentence."""
-    text = own[:_LONGEST_MESSAGE]
+    return list(_read(own[:_LONGEST_MESSAGE]))
+
+
+@lru_cache(maxsize=16)
+def _read(text: str) -> tuple[OwnerWish, ...]:
+    """What a message is read for several times while it is taken in."""
     told = frozenset(words(text))
     spoken_in = {forms.name: len(told & forms.spoken) for forms in all_forms()}
     chosen: dict[int, tuple[tuple[int, ...], OwnerWish]] = {}
@@ -125,7 +131,7 @@ def read_wishes(own: str) -> list[OwnerWish]:
             rank = (wish.kind is not WishKind.CORRECT, wish.is_plain, spoken, bool(wish.denied))
             if start not in chosen or rank > chosen[start][0]:
                 chosen[start] = rank, wish
-    return [chosen[start][1] for start in sorted(chosen)]
+    return tuple(chosen[start][1] for start in sorted(chosen))
 
 
 def may_wish(text: object) -> bool:
@@ -358,6 +364,8 @@ _MOST_DENIED = 4
 def _denied(clause: Words, forms: Forms) -> Words:
     """What a clause denies, where it does nothing else, or a value behind another one ("Saturday not Friday")."""
     for no in forms.no:
+        if no[0] not in clause:
+            continue
         but = next((place for place, word in enumerate(clause) if place > len(no) and word in forms.but), None)
         rest = clause[len(no) : but]
         if clause[: len(no)] == no and 0 < len(rest) <= _MOST_DENIED and not ends(forms.now, rest, 0):

@@ -15,6 +15,7 @@ from tests.serve.conftest import running
 from tests.serve.console.browsing import Place, serious
 from tests.serve.console.conftest import Photograph
 from tests.serve.console.stage import crowd, story
+from tests.yardstick import allowed
 from truekeep import Keep
 from truekeep.config import Settings
 from truekeep.serve.console.visits import Visits
@@ -116,5 +117,5 @@ def test_a_page_costs_less_than_a_tenth_of_a_second(crowded: httpx.Client, path:
         answer = crowded.get(address)
         costs.append(time.process_time() - before)  # the client's own share is in it
         assert answer.status_code == 200
-    assert min(costs) < 0.1
+    assert min(costs) < allowed(0.1)
     print(f"{path}: {min(costs) * 1000:.0f} ms of CPU, {len(answer.content) / 1000:.0f} KB")

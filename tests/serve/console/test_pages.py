@@ -16,6 +16,7 @@ import pytest
 from tests.serve.conftest import Served, running
 from tests.serve.console.conftest import ALL, KEYWORDS, Browserless
 from tests.serve.console.story import FORGER, KEEP, story_in
+from tests.yardstick import allowed
 from truekeep import Keep
 from truekeep.serve.console.charts import ages, graph, shortened, stacked
 from truekeep.serve.console.visits import Visits
@@ -407,7 +408,8 @@ def test_a_page_takes_less_than_a_tenth_of_a_second_of_the_servers_time(home: Pa
                 took[path] = min(took.get(path, 9.0), time.process_time() - began)
         person.close()
     print({path: f"{1000 * seconds:.0f} ms" for path, seconds in took.items()})
-    assert {path: seconds for path, seconds in took.items() if seconds >= 0.1} == {}
+    most = allowed(0.1)
+    assert {path: seconds for path, seconds in took.items() if seconds >= most} == {}
 
 
 def test_charts_put_their_parts_in_the_right_places() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trust.flow.world import NOW, evidence
+from tests.yardstick import allowed
 from truekeep.trust.flow.decide import Answer, judge
 from truekeep.trust.flow.evidence import SessionEvidence
 
@@ -83,7 +84,7 @@ def test_a_judgement_takes_about_a_millisecond_over_ten_thousand_memories() -> N
     call = ("bank_transfer", {"account": "4471-90-2280", "amount": 75, "reference": "March"})
     best = min(_seconds(made, call) for _ in range(20))
     assert judge(made, *call).answer is Answer.ALLOW
-    assert best < 0.005  # a shared machine; alone it is well under a millisecond
+    assert best < allowed(0.005)  # a shared machine; alone it is well under a millisecond
 
 
 def _seconds(made: SessionEvidence, call: tuple[str, dict[str, Any]]) -> float:

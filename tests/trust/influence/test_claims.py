@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.yardstick import allowed
 from truekeep.trust.influence.claims import (
     Relation,
     claim_key,
@@ -190,7 +191,7 @@ def test_reading_a_claim_takes_linear_time(piece: str) -> None:
             best = min(best, time.process_time() - start)
         return best
 
-    assert cost(8_000) < max(20 * cost(1_000), 0.15)
+    assert cost(8_000) < max(20 * cost(1_000), allowed(0.15))
 
 
 def test_a_typical_claim_is_read_in_a_fraction_of_a_millisecond() -> None:
@@ -203,7 +204,7 @@ def test_a_typical_claim_is_read_in_a_fraction_of_a_millisecond() -> None:
         for text in texts:
             claim_of(text)
         best = min(best, (time.process_time() - start) / len(texts))
-    assert best < 0.0006  # measured 0.15 ms; the bound leaves room for a busy machine
+    assert best < allowed(0.0006)  # measured 0.15 ms; the bound leaves room for a busy machine
 
 
 @pytest.mark.parametrize(
