@@ -111,7 +111,7 @@ class Edge:
             await turn.take()
             try:
                 if GONE in scope and scope[GONE]():  # nobody waits for it any more
-                    raise RequestRefused(400, "client_left", "The client left before its turn came.")
+                    raise RequestRefused(400, "client_left", "The client left before its turn came.", LATER)
                 await self._app(_within_keep(scope), replayed(body, receive), send)
             finally:
                 turn.give_back()
