@@ -24,7 +24,7 @@ from truekeep.serve.bodies import LATER, App, Bodies, Message, Receive, RequestR
 from truekeep.serve.entrance import ADMISSION, Admission, Entrance
 from truekeep.serve.limits import Shares
 from truekeep.serve.logs import LOGGER
-from truekeep.serve.pace import Lane, Pace, task_factory
+from truekeep.serve.pace import Lane, LoopPace, task_factory
 from truekeep.serve.problem import problem, problem_of
 from truekeep.serve.protocol import GONE
 from truekeep.serve.sender import Sender, sender_of
@@ -54,7 +54,7 @@ class Edge:
         self.settings = service.settings
         self.idle: Shares[Any] = Shares(0)
         """Connections on which nothing is under way, by their peers; where one is wanted, one of them gives way."""
-        self.pace = Pace()
+        self.pace = LoopPace()
         """How much of the event loop each caller takes up; the wire asks it before a request begins."""
         self._app = app
         self._service = service

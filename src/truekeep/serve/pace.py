@@ -28,6 +28,7 @@ _MOST_OWED = 0.5
 _COMPANY_SECONDS = 60.0
 """Whoever came this long ago may come again: what began meanwhile must not be in their way."""
 _MOST_LANES = 10_000
+"""Callers whose debt is remembered; those who owe nothing are forgotten first."""
 _FRESH_SECONDS, _LOOK_AGAIN_SECONDS = 0.05, 0.002
 """For how long a request keeps those back who owe more; it is most often answered by then, and looked at so often."""
 Begin = Callable[[], bool]
@@ -53,7 +54,7 @@ class Lane:
 _LANE: ContextVar[Lane | None] = ContextVar("lane", default=None)
 
 
-class Pace:
+class LoopPace:
     """The lanes of one worker. Used from the event loop only, so it needs no lock."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

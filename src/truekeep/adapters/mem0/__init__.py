@@ -7,6 +7,6 @@ the role "assistant" is the agent's output; anything else is foreign. No model r
 """
 
 from truekeep.adapters.mem0.aio import AsyncMemory
-from truekeep.adapters.mem0.memory import Memory
+from truekeep.adapters.mem0.memory import Mem0Memory as Memory
 
 __all__ = ["AsyncMemory", "Memory"]

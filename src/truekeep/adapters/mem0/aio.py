@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from truekeep.adapters.mem0.arguments import UNSET, only_none
-from truekeep.adapters.mem0.memory import Item, Memory
+from truekeep.adapters.mem0.memory import Item, Mem0Memory
 from truekeep.config import Settings
 
 # mem0's own signatures are written with Optional and Dict; they are kept to the letter where they are compared.
@@ -25,7 +25,7 @@ class AsyncMemory:
         policy: str = "inform",
         settings: Settings | None = None,
     ) -> None:
-        self._memory = Memory(home, owner_speaks=owner_speaks, policy=policy, settings=settings)
+        self._memory = Mem0Memory(home, owner_speaks=owner_speaks, policy=policy, settings=settings)
 
     async def add(
         self,

@@ -29,7 +29,7 @@ Item = dict[str, Any]
 # ruff: noqa: UP045
 
 
-class Memory:
+class Mem0Memory:
     """Memories of many users, each in a keep of their own under ``home``.
 
     ``owner_speaks`` says that this program carries the users' own messages: whoever has the role "user" was
@@ -297,7 +297,7 @@ class Memory:
             self._keeps[name] = Keep.open(name, background=False, **options)
         return self._keeps[name]
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Mem0Memory:
         return self
 
     def __exit__(self, *_: object) -> None:

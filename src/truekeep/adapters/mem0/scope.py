@@ -22,6 +22,7 @@ _PLAIN_ID = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,79}", re.ASCII)
 """Small letters only: some file systems take others for the same."""
 _OURS = re.compile(r"mem0-(?:nobody|u-[a-z0-9][a-z0-9._@+-]{0,79}|h-[0-9a-f]{64})", re.ASCII)
 _LONGEST_ID = 512
+"""An id is hashed and shown, so that it need not be long; mem0 itself sets no bound."""
 
 
 @dataclass(frozen=True, slots=True)

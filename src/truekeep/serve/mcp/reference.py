@@ -156,7 +156,7 @@ class Done(_Gives):
     message: str
 
 
-class Graph(_Gives):
+class KnowledgeGraph(_Gives):
     """Entities and relations."""
 
     entities: list[GraphNode]
@@ -241,9 +241,9 @@ TOOLS: dict[str, Tool] = {
     "delete_entities": Tool(DeleteEntities, Done, delete_entities),
     "delete_observations": Tool(DeleteObservations, Done, delete_observations),
     "delete_relations": Tool(CreateRelations, Done, delete_relations),
-    "read_graph": Tool(ReadGraph, Graph, read_graph),
-    "search_nodes": Tool(SearchNodes, Graph, search_nodes),
-    "open_nodes": Tool(OpenNodes, Graph, open_nodes),
+    "read_graph": Tool(ReadGraph, KnowledgeGraph, read_graph),
+    "search_nodes": Tool(SearchNodes, KnowledgeGraph, search_nodes),
+    "open_nodes": Tool(OpenNodes, KnowledgeGraph, open_nodes),
 }
 
 
@@ -292,4 +292,4 @@ def _shown(graph: NotedGraph) -> CallToolResult:
         for one in graph.entities.values()
     ]
     relations = [GraphEdge.model_construct(start=one[0], kind=one[1], end=one[2]) for one in graph.relations]
-    return answers.shaped(Graph.model_construct(entities=entities, relations=relations), is_trusted=False)
+    return answers.shaped(KnowledgeGraph.model_construct(entities=entities, relations=relations), is_trusted=False)
