@@ -122,6 +122,7 @@ class EmittingHost:
 class TestAgentHooks(MediationConformance):
     """Each scenario of the suite."""
 
+    hands_off = False  # its hosts have no such event
     modes = ("async",)
     passes_broken_arguments = False
 
@@ -136,6 +137,7 @@ class TestAgentHooks(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,  # noqa: ARG002 - never asked for
     ) -> AgentUnderTest:
         if sub_agent is not None:
             pytest.skip("the contract has no point for a sub-agent, nor a way to name its parent")

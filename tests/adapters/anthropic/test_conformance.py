@@ -106,6 +106,7 @@ class RunnerAgent:
 class TestAnthropic(MediationConformance):
     """Each scenario of the suite."""
 
+    hands_off = False  # the tool runner knows one agent
     passes_broken_arguments = False
 
     @pytest.fixture(autouse=True)
@@ -125,6 +126,7 @@ class TestAnthropic(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,  # noqa: ARG002 - never asked for
     ) -> AgentUnderTest:
         url = self.open.enter_context(served(script))
 

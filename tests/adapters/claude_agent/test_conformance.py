@@ -165,6 +165,7 @@ class ClaudeHost:
 class TestClaudeAgent(MediationConformance):
     """Each scenario of the suite."""
 
+    hands_off = False  # sub-agents answer their caller, none takes over
     modes = ("async",)
 
     def build(
@@ -178,6 +179,7 @@ class TestClaudeAgent(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,  # noqa: ARG002 - never asked for
     ) -> AgentUnderTest:
         if provider_side:
             pytest.skip("Claude Code runs every tool itself: what it fetches or searches for passes PostToolUse")
