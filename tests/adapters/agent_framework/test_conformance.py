@@ -64,6 +64,7 @@ class TestAgentFramework(MediationConformance):
     """Each scenario of the suite."""
 
     modes = ("async", "stream")
+    hands_off = False
 
     def build(
         self,
@@ -76,7 +77,9 @@ class TestAgentFramework(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
     ) -> AgentUnderTest:
+        assert hand_off is None  # the framework's agents do not hand over; its workflows do
         made: list[Any] = [framework_tool(tool) for tool in tools]
         if sub_agent is not None:
             name, inner, its_tools = sub_agent

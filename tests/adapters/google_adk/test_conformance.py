@@ -26,7 +26,7 @@ from truekeep import Keep, Tool
 from truekeep.adapters.conformance import DECLARED, MediationConformance
 from truekeep.adapters.google_adk import TruekeepPlugin
 from truekeep.adapters.google_adk_memory import conversation_name
-from truekeep.adapters.scripted import AgentUnderTest, ModelScript, RunOutcome, ScriptedTool
+from truekeep.adapters.scripted import AgentUnderTest, ModelScript, RunOutcome, ScriptedCall, ScriptedTool
 
 SERVICES: dict[Path, InMemorySessionService] = {}
 CONFIRM = "adk_request_confirmation"
@@ -96,6 +96,10 @@ class TestGoogleAdk(MediationConformance):
     """Each scenario of the suite."""
 
     passes_broken_arguments = False
+    survives_failing_tools = False  # the framework ends a run with what a tool raises
+
+    def handing_off(self, name: str) -> ScriptedCall:
+        return ScriptedCall("transfer_to_agent", {"agent_name": name})
 
     def build(
         self,
@@ -108,6 +112,7 @@ class TestGoogleAdk(MediationConformance):
         sub_agent: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
         provider_side: bool = False,
         history: Sequence[tuple[str, str]] = (),
+        hand_off: tuple[str, ModelScript, Sequence[ScriptedTool]] | None = None,
     ) -> AgentUnderTest:
         plugin = TruekeepPlugin(keep=keep, tools=declared)
         made: list[Any] = [framework_tool(tool) for tool in tools]
@@ -119,7 +124,14 @@ class TestGoogleAdk(MediationConformance):
             made.append(asked(child, plugin, name))
         if provider_side:
             made = [google_search]
-        agent = LlmAgent(name="clerk", model=ScriptedLlm(model="gemini-scripted", script=script), tools=made)
+        others = []
+        if hand_off is not None:
+            name, inner, its_tools = hand_off
+            others = [
+                LlmAgent(name=name, model=ScriptedLlm(script=inner), tools=[framework_tool(one) for one in its_tools])
+            ]
+        model = ScriptedLlm(model="gemini-scripted", script=script)
+        agent = LlmAgent(name="root", model=model, tools=made, sub_agents=others)
         return AdkAgent(agent, [plugin], place, history)
 
 
