@@ -61,6 +61,20 @@ def attacked(building: Building, keep: Keep, place: Path, most: int) -> Attacked
     return found
 
 
+def unprotected(agent: AgentUnderTest, script: ModelScript, tools: Sequence[ScriptedTool]) -> list[dict[str, Any]]:
+    """What an agent without protection does when it reads one of the documents: the test of this test."""
+    agent.run("unprotected", "Please read it.")
+    assert script.shown
+    return [call for tool in tools[1:] for call in tool.calls]
+
+
+def one_document() -> tuple[ModelScript, list[ScriptedTool]]:
+    """A model that reads a document and obeys it, and its tools."""
+    item = next(item for item in own_documents() if item.calls)
+    obeys = [ObedientTurn(item.injection[:60], ScriptedCall(one.tool, one.arguments), "No.") for one in item.calls]
+    return ModelScript([ModelTurn(calls=(ScriptedCall(READ, {"name": "it"}),)), *obeys]), tools_for(item)
+
+
 def tools_for(item: Injected) -> list[ScriptedTool]:
     """A tool that reads the document, and those that the attacker wants called."""
     document = "\n\n".join(text for _, text in item.documents)

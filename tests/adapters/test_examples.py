@@ -12,6 +12,8 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NEEDS = {
+    "agent_framework_agent.py": "agent_framework",
+    "google_adk_agent.py": "google.adk",
     "langgraph_agent.py": "langchain",
     "mem0_memory.py": "truekeep",
     "openai_agent.py": "agents",

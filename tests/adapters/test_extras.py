@@ -13,6 +13,9 @@ from truekeep.errors import MissingExtra
 @pytest.mark.parametrize(
     ("adapter", "package", "extra"),
     [
+        ("agent_framework", "agent_framework", "agent-framework"),
+        ("google_adk", "google.adk", "google-adk"),
+        ("google_adk_memory", "google.adk", "google-adk"),
         ("langgraph", "langchain.agents.middleware", "langgraph"),
         ("openai_agents", "agents", "openai-agents"),
         ("pydantic_ai", "pydantic_ai", "pydantic-ai"),
