@@ -191,6 +191,15 @@ def test_an_agent_behind_a_handoff_of_the_programs_own_goes_on_with_the_same_con
     assert judged(keep, "a") == [("read_page", "allow"), ("forward_mail", "deny")]
 
 
+def test_agents_with_instructions_of_their_own_hand_over_without_tainting(keep: Keep) -> None:
+    other = Agent(name="payer", instructions="You pay.", model=scripted(ModelScript([ModelTurn("Shall I?")])))
+    first = ModelScript([turn(ScriptedCall("transfer_to_payer"))])
+    agent = agent_of(keep, first, Toolbox(), instructions="You listen.", handoffs=[handoff(other)])
+    result = asyncio.run(Runner.run(agent, OWNER, session=TruekeepSession("a"), run_config=QUIET))
+    assert result.final_output == "Shall I?"
+    assert keep.is_clean("a")
+
+
 def test_a_run_without_a_session_is_a_conversation_of_its_own(keep: Keep) -> None:
     box = Toolbox()
     agent = agent_of(keep, ModelScript([turn(pays()), ModelTurn("Paid.")]), box)

@@ -230,20 +230,27 @@ class Protection:
         is_new = not self.is_known(context)
         conversation = self.conversation(context)
         shown = await agent.get_all_tools(context)
-        await asyncio.to_thread(self._report, conversation, prompt, list(items), shown, is_new)
+        instructions = (prompt or "", str(agent.name))
+        await asyncio.to_thread(self._report, conversation, instructions, list(items), shown, is_new)
         block = await asyncio.to_thread(conversation.memory_block)
         if block:
             items.insert(0, {"role": "user", "content": block})
 
     def _report(
-        self, conversation: MediatedConversation, prompt: str | None, items: list[Any], tools: list[Any], starts: bool
+        self,
+        conversation: MediatedConversation,
+        instructions: tuple[str, str],
+        items: list[Any],
+        tools: list[Any],
+        starts: bool,
     ) -> None:
+        prompt, agent = instructions
         for tool in tools:
             if type(tool).__name__ in _HOSTED:
                 conversation.provider_side(str(tool.name))
             elif isinstance(tool, FunctionTool) and _runs_unprotected(tool):
                 conversation.provider_side(f"The unprotected agent behind '{tool.name}'")
-        conversation.prompt(prompt or "")
+        conversation.prompt(prompt, agent=agent)
         conversation.offer([offered(tool) for tool in tools if isinstance(tool, FunctionTool)])
         for item in items:
             if kind_of(item) == "function_call_output" and item.get("call_id") in self._calls:
