@@ -212,7 +212,7 @@ def _way_out(ground: Ground, claims: ClaimParts) -> WayOut:
         history=History(ledger, reader, versions),
         exposures=exposures,
         audience=Audience(claims.channels, claims.sessions, exposures),
-        recaller=Recaller(ledger, ground.catalog, Gists(ledger, marks), versions, reader, settings),
+        recaller=Recaller(ledger, ground.catalog, Gists(ledger, ground.catalog), versions, reader, settings),
         snapshots=Snapshots(ledger, reader, panel, exposures, settings, clock, marks),
         origin_index=origin_index,
         marks=marks,

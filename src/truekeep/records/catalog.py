@@ -24,6 +24,7 @@ from truekeep.search import (
     describe,
     holds,
     is_outdated,
+    marks_in,
     pack,
     passage,
     renewed,
@@ -35,7 +36,7 @@ from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.stores.table_view import Changed, TableChanges
 from truekeep.trust.flow.stored import fingerprint
-from truekeep.trust.origin import PROVABLE
+from truekeep.trust.origin import PROVABLE, is_hearsay_tag
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,6 +63,8 @@ class Catalog:
         self._index: Index | None = None
         self._acting = NOWHERE
         """Places of what could act."""
+        self._with_gist: frozenset[int] = frozenset()
+        """Places of what stands above hearsay and has somebody's reading beside it."""
         self._is_behind = True
         """Whether something may have no vector by the embedder in use; nobody has looked yet."""
 
@@ -172,6 +175,12 @@ class Catalog:
         """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
         return not holds(self._acting, seq)
 
+    def gist_places(self) -> frozenset[int]:
+        """Where the memories above hearsay are that have a gist, told by their cards."""
+        with self._ledger.reading():
+            self._current()
+            return self._with_gist
+
     def hearsay_count(self) -> int:
         """How many memories a search among what may act leaves out from the start."""
         return 0 if self._index is None else len(self._index) - len(self._acting)
@@ -190,6 +199,7 @@ class Catalog:
         embedder = self._embedder.ready()
         if self._index is None or (embedder is not None and self._index.model_id != embedder.model_id):
             index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
+            self._with_gist = frozenset()
             self._acting = changed(NOWHERE, (), self._take_in(index, self._ledger.current("memories")))
             self._index = index
         elif noted is not None and noted.places:
@@ -197,23 +207,30 @@ class Catalog:
             rows = list(self._ledger.current("memories", places))
             if gone := set(places).difference(row.seq for row in rows):
                 self._index.remove(gone)
+            self._with_gist -= noted.places
             self._acting = changed(self._acting, places, self._take_in(self._index, rows))
         return self._index
 
     def _take_in(self, index: Index, rows: Iterable[Row]) -> list[int]:
         """Put rows into the index; gives the places of those that could act."""
         acting: list[int] = []
-        unread = index.load(_entries(rows, acting))
+        gists: list[int] = []
+        unread = index.load(_entries(rows, acting, gists))
         if unread:
-            described = map(_described_row, self._ledger.current("memories", unread))
-            index.load(described)
+            anew = (row._replace(card=_described_row(row)) for row in self._ledger.current("memories", unread))
+            index.load(_entries(anew, [], gists))
+        if gists:
+            self._with_gist = self._with_gist.union(gists)
         return acting
 
 
-def _entries(rows: Iterable[Row], acting: list[int]) -> Iterator[IndexEntry]:
+def _entries(rows: Iterable[Row], acting: list[int], gists: list[int]) -> Iterator[IndexEntry]:
+    """What the index takes in; on the way, the places of what could act and of what has a gist are noted."""
     for seq, _, tag, _, _, card in rows:
         if tag.startswith(_ACTING_TAGS):
             acting.append(seq)
+        if card and (marks := marks_in(card)) and marks[0] & HAS_GIST and not is_hearsay_tag(tag):
+            gists.append(seq)
         yield seq, card or b""
 
 
@@ -229,8 +246,8 @@ def _stacked(rows: list[tuple[int, NDArray[np.float32] | None]]) -> NDArray[np.f
     return np.stack(known) if len(known) == len(rows) else None
 
 
-def _described_row(row: Row) -> IndexEntry:
-    return row.seq, described(memory_from(Sealed(row, verified=True))).to_bytes()
+def _described_row(row: Row) -> bytes:
+    return described(memory_from(Sealed(row, verified=True))).to_bytes()
 
 
 def _is_outdated(row: Row, before: int) -> bool:

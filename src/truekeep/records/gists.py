@@ -16,16 +16,16 @@ from truekeep.stores.records import memory_from
 from truekeep.stores.table_view import TableChanges
 
 if TYPE_CHECKING:
-    from truekeep.records.marks import Marks
+    from truekeep.records.catalog import Catalog
     from truekeep.stores.ledger import Ledger
 
 
 class Gists:
     """Finds the memories of one keep by the gists beside them; read when they are first needed, then followed."""
 
-    def __init__(self, ledger: Ledger, marks: Marks) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog) -> None:
         self._ledger = ledger
-        self._marks = marks
+        self._catalog = catalog
         self._changes = TableChanges(ledger, "memories")
         self._index = Index()
 
@@ -44,14 +44,17 @@ class Gists:
 
     def _current(self) -> Index:
         with self._changes.taken() as changed:
+            places = self._catalog.gist_places()
             if changed is None:
-                self._take_in(place for place, mark in self._marks.now().items() if mark.has_gist)
+                self._index = Index()
+                self._take_in(places)
             elif changed.places:
                 self._index.remove(changed.places)
-                self._take_in(changed.places)
+                self._take_in(places & changed.places)
         return self._index
 
     def _take_in(self, places: Iterable[int]) -> None:
+        """Read the rows that have a gist, and no others: most keeps have none."""
         rows = self._ledger.at("memories", sorted(places))
         memories = [memory_from(sealed) for sealed in rows.values() if sealed.verified]
         gists = ((memory.seq, memory.gist) for memory in memories)

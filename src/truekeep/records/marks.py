@@ -1,4 +1,4 @@
-"""Marks: what of every memory above hearsay a snapshot's order and the search of gists need, read from its index card.
+"""Marks: what of every memory above hearsay a snapshot's order needs, read from its index card.
 
 No text is read for it, so that the first snapshot of a large keep costs what it shows. It says which memories to look
 at, and in which order; what one says, and what it may do, is the reader's to tell.
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from truekeep.records.catalog import described
-from truekeep.search import ESSENTIAL, HAS_GIST, KINDS, PINNED, marks_in
+from truekeep.search import ESSENTIAL, KINDS, PINNED, marks_in
 from truekeep.stores.ledger import Sealed
 from truekeep.stores.records import memory_from
 from truekeep.stores.table_view import TableChanges
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from truekeep.stores.base import Row
     from truekeep.stores.ledger import Ledger
 
-_KEPT = 7 * ESSENTIAL | PINNED | HAS_GIST
+_KEPT = 7 * ESSENTIAL | PINNED
 _OF_NUMBER = ("", *KINDS, "", "")
 """The essentials by the three bits of a card that name one."""
 
@@ -41,14 +41,9 @@ class CardMark(NamedTuple):
         """Whether the owner wants it in every prompt."""
         return bool(self.flags & PINNED)
 
-    @property
-    def has_gist(self) -> bool:
-        """Whether somebody's reading stands beside it."""
-        return bool(self.flags & HAS_GIST)
-
 
 PLAIN = CardMark(0, 1)
-"""Of most memories: said once, neither pinned nor essential, and nobody's reading beside it."""
+"""Of most memories: said once, neither pinned nor essential."""
 
 
 class Marks:
