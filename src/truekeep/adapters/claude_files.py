@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from truekeep import disk
 from truekeep.adapters.reports import UNSEEN
 
 _PINS = "claude-code.pins"
@@ -60,9 +61,7 @@ def add_pins(config: Path, paths: Iterable[Path]) -> list[tuple[str, Path]]:
     added = [(digest_of(path.read_bytes()), path.resolve()) for path in paths]
     fresh = [(digest, path) for digest, path in added if digest not in known]
     config.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with os.fdopen(
-        os.open(config / _PINS, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "a", encoding="utf-8"
-    ) as out:
+    with os.fdopen(disk.opened(config / _PINS, os.O_CREAT | os.O_APPEND | os.O_WRONLY), "a", encoding="utf-8") as out:
         out.writelines(f"{digest}  {json.dumps(str(path))}\n" for digest, path in fresh)
     return fresh
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from truekeep import disk
 from truekeep.cli.options import common, with_keep
 from truekeep.cli.output import console, print_json
 
@@ -66,7 +67,7 @@ def _answer(given: str, keep_name: str, home: str | None) -> dict[str, Any]:
     if _is_stopped(answer):
         # What came into the context stays there, so the session is not to be taken for clean when it goes on.
         unreported.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        unreported.touch()
+        disk.create(unreported)
     return answer
 
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from truekeep import disk
 from truekeep.adapters.claude_files import events
 from truekeep.errors import InvalidRequest
 
@@ -96,9 +97,10 @@ def write(path: Path, settings: dict[str, Any]) -> Path | None:
     if path.exists():
         backup = path.with_name(f"{path.name}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}.bak")
         shutil.copy2(path, backup)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    fresh.write_text(json.dumps(settings, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    if backup is not None:
-        shutil.copymode(backup, fresh)
-    fresh.replace(path)
+    content = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    with disk.drafted(path, content.encode()) as draft:
+        if backup is not None:
+            shutil.copymode(backup, draft)
+        draft.rename(path)
+        disk.sync_directory(path.parent)
     return backup

@@ -6,7 +6,8 @@ goes to whoever has been worked for least: the time that turns were held counts,
 expensive requests weigh as much as many cheap ones (start-time fair queueing; Goyal, Vin and Cheng 1996).
 
 A thread that has begun cannot be held back, and every busy one takes the interpreter from the others. So while others
-are about, whoever has been worked for most has one turn at a time.
+are about, whoever has been worked for most has two turns at a time: an MCP call whose answer is a stream keeps one, and
+what the client sends meanwhile, such as a person's answer to it, needs another.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from dataclasses import dataclass, field
 
 _MOST_LINES = 10_000
 """Callers whose past work is remembered; idle ones are forgotten first, and begin anew like everybody."""
+_HEAVIEST = 2
+"""Turns at a time of whoever has been worked for most, while others are about."""
 _COMPANY_SECONDS = 10.0
 """Whoever came this long ago is about, and may come again."""
 
@@ -97,7 +100,7 @@ class Turns:
 
     def _share_of(self, line: _Line) -> int:
         is_alone = self._clock() - self._company > _COMPANY_SECONDS
-        return 1 if line is self._heaviest and not is_alone else self._share
+        return min(_HEAVIEST, self._share) if line is self._heaviest and not is_alone else self._share
 
     def _hand_out(self) -> None:
         while self._free:
