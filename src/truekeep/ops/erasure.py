@@ -219,7 +219,7 @@ class Eraser:
         if not words.is_telling:
             raise InvalidRequest("The subject is too short to be told from other words.", code="subject_too_short")
         if OWN_ID.fullmatch(subject.strip()):
-            raise InvalidRequest("That is an id of the keep's.", code="subject_is_id", hint="Pass it as one of the ids.")
+            raise InvalidRequest("That is an id of the keep's.", code="subject_is_id", hint="Erase it by its id.")
         return _Wanted(Redaction(words, self._pseudonym, self._channels))
 
     def _pseudonym(self, name: str) -> str:
