@@ -28,9 +28,10 @@ _SHOWN = 50
 def calls(desk: Seated) -> Response:
     """What waits, and what is permitted for good."""
     with desk.open() as keep:
-        waiting = keep.actions.pending(via=desk.decides_as(keep))
+        via = desk.decides_as(keep)
+        waiting, grants = keep.actions.pending(via=via), keep.grants.list(via=via)
         asked = [(record, question_about(record)) for record in waiting[:_SHOWN]]
-        return desk.page("calls.html", here="calls", asked=asked, more=len(waiting[_SHOWN:]), grants=keep.grants.list())
+        return desk.page("calls.html", here="calls", asked=asked, more=len(waiting[_SHOWN:]), grants=grants)
 
 
 @router.post("/k/{keep}/calls/confirm")
