@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import Clock, intruder
 from truekeep import Keep, Tool
-from truekeep.errors import StoreTampered
+from truekeep.errors import InputError, StoreTampered
 from truekeep.extract.conversation import Message
 from truekeep.ops.erasure import TREATMENTS, Receipt
 from truekeep.ops.recovery import back_up, restore
@@ -36,6 +36,10 @@ WRITTEN = {
     "as JSON in JSON": json.dumps(json.dumps(NAME)),
     "in a URL": "https://example.org/?q=%C5%BDofia%20Kov%C3%A1%C4%8Dov%C3%A1",
 }
+
+
+LIKE_IDS = ("4111111111111111", "110101199003070011", "cus_4f3a9b2c1d0e", "0f9d2ce1b3a45d6678aa01bc")
+"""A card's number, a national one and ids of other systems: they look like ids and hashes of ours."""
 
 
 @dataclass
@@ -333,3 +337,33 @@ def test_a_call_keeps_no_words_of_a_memory_that_is_erased_by_its_id(filled: Fill
         assert keep.erase(wanted, by="eva", reason="asked").redacted["tickets"]
         bodies = [json.loads(sealed.row.body) for sealed in keep._ledger.all("tickets")]
     assert not [body for body in bodies if wanted[0] in body.get("matched_values", {})]
+
+
+@pytest.mark.parametrize("number", LIKE_IDS)
+def test_a_number_that_looks_like_an_id_of_ours_is_erased_wherever_it_stands(home: Path, number: str) -> None:
+    with Keep.open("alice", home=home, policy="inform", background=False) as keep:
+        stays = keep.remember("The office is in Nitra.", via="user").memory_id
+        assert stays
+        keep.remember("The plan is blue.", via="user", session=number, topics=[number], entities=[number])
+        keep.remember("The van is red.", via="user", session=number, metadata={"customer": number, number: [number]})
+        keep.remember(number, via="user", session=f"s-{number}")
+        keep.remember("Prizes are won here.", via="web", principal="https://news.example", session=f"member:{number}")
+        keep.session(number, mediated=True).check_action("pay", {"card": number}, run=number)
+        keep.grants.add(tool="pay", where={"card": number}, by="eva")
+        keep.revoke(session=number, by="eva", reason="a bad session", dry_run=False)
+        keep.erase(subject=number, by="eva", reason="asked to be forgotten")
+        rows = [sealed.row for table in TABLES for sealed in keep._ledger.everything(table)]
+        told = [part for row in rows for part in (row.id, row.tag, row.body)]
+        told += [event.body for event in keep._ledger.events()]
+        assert [part for part in told if number in part] == []
+        assert keep.get_memory(stays)["id"] == stays
+        assert keep.audit.verify().ok
+
+
+def test_an_id_of_the_keeps_is_no_subject(home: Path) -> None:
+    """Taken for one, it would be left where it stands, and the receipt would say that it is gone."""
+    with Keep.open("alice", home=home, background=False) as keep:
+        memory = keep.remember("The office is in Nitra.", via="user").memory_id
+        with pytest.raises(InputError) as refused:
+            keep.erase(subject=memory, by="eva", reason="asked")
+        assert refused.value.code == "subject_is_id"

@@ -365,6 +365,27 @@ def test_a_destroyed_keep_is_gone_and_its_copies_are_unreadable(
         open_keep()
 
 
+@pytest.mark.parametrize("deed", ["erase", "destroy"])
+def test_a_keep_whose_name_begins_alike_loses_nothing(home: Path, open_keep: Callable[[], Keep], deed: str) -> None:
+    grown(open_keep, 1)
+    neighbours = ("alice.db.replaced-1", "alice.db2")
+    for name in neighbours:
+        with Keep.open(name, home=home) as keep:
+            keep.remember("The office is in Nitra.", via="user")
+    kept = [home / "data" / f"{name}.db" for name in neighbours]
+    kept.append(home / "data" / "alice.db2.db.replaced-20270101T000000Z")
+    kept[-1].write_bytes(b"of another keep")
+    own = home / "data" / "alice.db-wal.replaced-20270101T000000Z"
+    own.write_bytes(b"of this one")
+    if deed == "destroy":
+        destroy("alice", confirm="alice", home=home)
+    else:
+        with open_keep() as keep:
+            assert own.name in keep.erase(subject="Nobody Atall", by="eva", reason="asked").files
+    assert [path.name for path in kept if not path.exists()] == []
+    assert not own.exists()
+
+
 def test_a_keep_is_not_destroyed_by_accident(home: Path, open_keep: Callable[[], Keep]) -> None:
     grown(open_keep, 1)
     for confirm in ("", "Alice", "yes"):

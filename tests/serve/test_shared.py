@@ -104,3 +104,15 @@ def test_nobody_speaks_as_another_member(team: dict[str, httpx.Client], claimed:
     said = [memory for memory in listed if text in memory["content"]]
     assert all(memory["origin"]["channel"] == "member:eva" for memory in said)
     assert not any(memory["may_act"] for memory in said)
+
+
+def test_a_members_standing_permissions_are_neither_shown_to_another_nor_theirs_to_take_back(
+    team: dict[str, httpx.Client],
+) -> None:
+    made = team["adam"].post("/v1/grants", json={"tool": "pay", "where": {"account": "7788-21"}}).json()
+    assert "7788-21" not in team["eva"].get("/v1/grants").text
+    answer = team["eva"].delete(f"/v1/grants/{made['id']}")
+    assert (answer.status_code, answer.json()["code"]) == (404, "unknown_grant")
+    assert [one["id"] for one in team["adam"].get("/v1/grants").json()["grants"]] == [made["id"]]
+    assert team["adam"].delete(f"/v1/grants/{made['id']}").status_code == 200
+    assert team["adam"].get("/v1/grants").json() == {"grants": []}

@@ -8,7 +8,9 @@ import pytest
 
 from tests.conftest import intruder
 from truekeep import Keep
+from truekeep.config import Settings, default_channels
 from truekeep.errors import InputError, NotAllowed, StoreTampered, UnknownChannel
+from truekeep.types import Channel, Standing
 
 
 def test_an_enrolled_system_writes_as_itself_until_it_is_retired(informed: Keep) -> None:
@@ -43,6 +45,28 @@ def test_a_built_in_channel_that_an_older_version_retired_comes_back_as_it_was(i
         informed.remember("I live in Brno.", via="user")
     assert informed.channels.enrol("user", by="eva", reason="the owner is needed") == before
     assert informed.remember("I live in Brno.", via="user").accepted
+
+
+def test_nobody_in_a_keep_makes_more_of_a_channel_than_the_operator_did(home: Path) -> None:
+    """Enrolled over, a source of hearsay would stand as enrolled, and could not even be retired again."""
+    mail = Channel("newsletter", Standing.HEARSAY, frozenset({"write"}))
+    chosen = Settings(embedder="none", channels={**default_channels(), "newsletter": mail})
+    with Keep.open("alice", home=home, settings=chosen) as keep:
+        for capabilities in (None, ["write", "confirm"]):
+            with pytest.raises(InputError) as refused:
+                keep.channels.enrol("newsletter", by="eva", reason="we trust them", capabilities=capabilities)
+            assert refused.value.code == "built_in_channel"
+        assert keep.channels.get("newsletter") == mail
+        keep.channels._write(Channel("newsletter", Standing.ENROLLED, mail.capabilities), "enrolled", "eva", "before")
+        assert keep.channels.enrol("newsletter", by="eva", reason="as the settings have it") == mail
+
+
+@pytest.mark.parametrize("name", ["reviewer:eva", "reviewer:nobody", "reviewer:" + "x" * 5_000])
+def test_what_cannot_be_retired_does_not_say_that_it_was(informed: Keep, name: str) -> None:
+    with pytest.raises(InputError) as refused:
+        informed.channels.retire(name, by="ops", reason="she left")
+    assert (refused.value.code, "tokens" in str(refused.value.hint)) == ("built_in_channel", True)
+    assert not [entry for entry in informed.channels.list() if entry["state"] == "retired"]
 
 
 @pytest.mark.parametrize(

@@ -62,16 +62,21 @@ class Grants:
             self._put(entry, made, own_principal(channel), person_name(by))
         return made
 
-    def list(self) -> list[StandingGrant]:
-        """Every grant, oldest first, also those that have ended."""
-        return [grant for _, grant in self._view.now().values()]
+    def list(self, *, via: str | None = None) -> list[StandingGrant]:
+        """Every grant, oldest first, also those that have ended; with ``via`` those that this channel could give."""
+        kept = self._view.now().values()
+        if via is None:
+            return [grant for _, grant in kept]
+        whose = own_principal(self._channels.get(via))
+        return [grant for owner, grant in kept if owner == whose]
 
     def remove(self, grant_id: str, *, by: str, via: str = "user") -> None:
-        """Take a grant back."""
-        require(self._channels.get(via), "confirm")
+        """Take a grant back; another member's is not there."""
+        channel = self._channels.get(via)
+        require(channel, "confirm")
         with self._ledger.writing() as entry:
             sealed = self._ledger.get("grants", grant_id) if isinstance(grant_id, str) else None
-            if sealed is None:
+            if sealed is None or (sealed.verified and _kept(sealed)[0] != own_principal(channel)):
                 raise UnknownId("No such grant.", code="unknown_grant", hint="List them with 'truekeep grants'.")
             entry.remove("grants", sealed.row)
             entry.event("grant.removed", grant=grant_id, by=person_name(by))

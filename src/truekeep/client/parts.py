@@ -197,9 +197,9 @@ class GrantCalls(ClientPart):
         reply = yield from self.line.ask(caller, "POST", "grants", body=body, key=new_key())
         return rebuild.grant(reply.members)
 
-    def list(self) -> Steps[list[StandingGrant]]:
-        """Every grant, oldest first, also those that have ended."""
-        caller = yield from self._owner(None, None)
+    def list(self, *, via: str | None = None) -> Steps[list[StandingGrant]]:
+        """The grants that the token could give, oldest first, also those that have ended."""
+        caller = yield from self._owner(via, None)
         reply = yield from self.line.ask(caller, "GET", "grants")
         return list(Members(reply.members).each("grants", rebuild.grant))
 

@@ -6,14 +6,13 @@ the keep's to change, such as the settings and backups elsewhere, is named.
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from truekeep import disk
-from truekeep.stores.files import database_path, keyring, known_heads
+from truekeep.stores.files import database_path, keyring, known_heads, set_aside_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +35,7 @@ class Surroundings:
 
     def copies(self) -> list[Path]:
         """What a restore set aside, and drafts in the data directory."""
-        found = [*self.paths.data.glob(f"{glob.escape(self.keep)}.db*.replaced-*"), *disk.drafts(self.paths.data)]
+        found = [*set_aside_files(self.paths, self.keep), *disk.drafts(self.paths.data)]
         return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
     def clear(self) -> tuple[list[str], list[str]]:

@@ -21,7 +21,7 @@ from truekeep.audit.log import ERASED, ERASURE
 from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.ops.naming import SubjectWords
-from truekeep.ops.redaction import Redaction, parsed
+from truekeep.ops.redaction import OWN_ID, Redaction, parsed
 from truekeep.records.rows import merged_in, stood_for
 from truekeep.stores.base import TABLES, EventRow, Row
 from truekeep.stores.codec import Shape
@@ -218,6 +218,8 @@ class Eraser:
         words = SubjectWords.of(checked_text(subject, NAME_CAP))
         if not words.is_telling:
             raise InvalidRequest("The subject is too short to be told from other words.", code="subject_too_short")
+        if OWN_ID.fullmatch(subject.strip()):
+            raise InvalidRequest("That is an id of the keep's.", code="subject_is_id", hint="Erase it by its id.")
         return _Wanted(Redaction(words, self._pseudonym, self._channels))
 
     def _pseudonym(self, name: str) -> str:

@@ -5,7 +5,6 @@ None of this is reachable from a handle or a session; each decision names who to
 
 from __future__ import annotations
 
-import glob
 import os
 import secrets
 from collections.abc import Callable
@@ -21,7 +20,15 @@ from truekeep.stores.acceptance import Acceptance
 from truekeep.stores.acceptance import accept as accept_store
 from truekeep.stores.anchors import anchors_of
 from truekeep.stores.copying import Copy, copy_out, put_back
-from truekeep.stores.files import database_files, database_path, keyring, open_backend, open_ledger, require_database
+from truekeep.stores.files import (
+    database_files,
+    database_path,
+    keyring,
+    open_backend,
+    open_ledger,
+    require_database,
+    set_aside_files,
+)
 from truekeep.stores.keyfile import locked
 from truekeep.stores.seal import Seal
 from truekeep.trust.candidate import checked_reason
@@ -126,7 +133,7 @@ def destroy(
     chosen = settings or Settings.load(paths.config)
     ring = keyring(paths, chosen)
     anchors = anchors_of(chosen.anchor, paths.keys, name, bytes(32))
-    data = [*database_files(paths, name), *paths.data.glob(f"{glob.escape(name)}.db*.replaced-*")]
+    data = [*database_files(paths, name), *set_aside_files(paths, name)]
     data.append(paths.keys / "keeps" / f"{name}.backups")
     doomed = [ring.path(name), *data]
     removed = [path.name for path in doomed if path.exists()]

@@ -69,8 +69,12 @@ _OWN_PARTS = frozenset(
 )
 """Members in which every member is ours as well; in all others, anybody's words may stand."""
 _TEXTS = frozenset({"text", "own", "quote", "reason", "why", "principal"})
-_OWN_ID = re.compile(r"[a-z]{3,4}_[0-9a-f]{12,64}(?:[./<][0-9]+)?")
+OWN_ID = re.compile(r"(?:exp|gnt|inc|mem|obs|pln|rev|tkt)_[0-9a-f]{20}(?:[./<][0-9]+)?")
+"""Ids that keeps give: they say nothing, and rows are found by them."""
+_LIKE_OWN_ID = re.compile(r"[a-z]{3,4}_[0-9a-f]{12,64}(?:[./<][0-9]+)?")
 _OWN_FORM = re.compile(r"[0-9a-f]{16,128}|\d{4}-\d\d-\d\dT[\d:.]+Z|[a-z]+:[0-9a-f]{16,64}|(?:[a-z]+:)?")
+_AS_LONG_AS_AN_ID = 12
+"""Letters and digits of a subject that no hash holds by chance: where it stands in such a form, it is somebody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Redaction:
 
     def is_about(self, body: Any) -> bool:
         """Whether a row of ours says something about the subject, and does not merely lead to a name."""
-        return any(self.words.are_in(one) if isinstance(one, str) else self.words.are(one) for one in _said(body))
+        return any(self.words.are_in(one) if isinstance(one, str) else self.words.are(one) for one in self._said(body))
 
     def cleared(self, value: Any, *, is_ours: bool = True, key: str = "") -> Any:
         """The value without the subject."""
@@ -103,7 +107,7 @@ class Redaction:
 
     def name(self, text: str) -> str:
         """A row's id or tag without the subject, part by part."""
-        if _is_own(text, "") or not self.words.are_in(text):
+        if self._is_own(text) or not self.words.are_in(text):
             return text
         parts = text.split(" ")
         cleared = [self.pseudonym(part) if self.words.are_in(part) else part for part in parts]
@@ -117,10 +121,10 @@ class Redaction:
         return self.cleared(value, is_ours=_stays_ours(name, value, is_ours=is_ours), key=name)
 
     def _name(self, key: str) -> str:
-        return key if _OWN_ID.fullmatch(key) or not self.words.are_in(key) else self.pseudonym(key)
+        return key if self._is_own(key, is_ours=False) or not self.words.are_in(key) else self.pseudonym(key)
 
     def _text(self, text: str, key: str, *, is_ours: bool) -> str:
-        if _OWN_ID.fullmatch(text) or (is_ours and _is_own(text, key)):
+        if self._is_own(text, key, is_ours=is_ours):
             return text
         inner = parsed(text)
         if inner is not None and (left := self.cleared(inner, is_ours=False)) != inner:
@@ -130,6 +134,38 @@ class Redaction:
     def _is_spread(self, values: Iterable[Any]) -> bool:
         """Whether several texts name the subject together: a first and a last name."""
         return self.words.are_in(_together(values))
+
+    def _is_own(self, text: str, key: str = "", *, is_ours: bool = True) -> bool:
+        """Whether a text is an id, a hash or a moment of ours. A card's number or another system's id may look so."""
+        if OWN_ID.fullmatch(text):
+            return True
+        is_form = _LIKE_OWN_ID.fullmatch(text) or (is_ours and key not in _TEXTS and _OWN_FORM.fullmatch(text))
+        return bool(is_form) and not (len(self.words.letters) >= _AS_LONG_AS_AN_ID and self.words.are_in(text))
+
+    def _said(self, value: Any, *, is_ours: bool = True, key: str = "") -> Iterator[str | float]:
+        """Everything in a body that somebody may have said: texts, keys and numbers, but no names that only lead on."""
+        if isinstance(value, dict):
+            if not is_ours:
+                yield _together(value.values())
+            for name, one in value.items():
+                if not is_ours:
+                    yield name
+                elif name in _CODES or (name in _LEADING and isinstance(one, str)):
+                    yield from one if isinstance(one, dict) else ()
+                    continue
+                yield from self._said(one, is_ours=_stays_ours(name, one, is_ours=is_ours), key=name)
+        elif isinstance(value, list):
+            yield _together(value)
+            for one in value:
+                yield from self._said(one, is_ours=is_ours, key=key)
+        elif isinstance(value, str):
+            if not self._is_own(value, key, is_ours=is_ours):
+                yield value
+                inner = parsed(value)
+                if inner is not None:
+                    yield from self._said(inner, is_ours=False)
+        elif isinstance(value, int | float) and not is_ours:
+            yield value
 
 
 def parsed(text: str) -> Any:
@@ -141,34 +177,8 @@ def parsed(text: str) -> Any:
     return value if isinstance(value, dict | list) else None
 
 
-def _said(value: Any, *, is_ours: bool = True, key: str = "") -> Iterator[str | float]:
-    """Everything in a body that somebody may have said: texts, keys and numbers, but no names that only lead on."""
-    if isinstance(value, dict):
-        if not is_ours:
-            yield _together(value.values())
-        for name, one in value.items():
-            if not is_ours:
-                yield name
-            elif name in _CODES or (name in _LEADING and isinstance(one, str)):
-                yield from one if isinstance(one, dict) else ()
-                continue
-            yield from _said(one, is_ours=_stays_ours(name, one, is_ours=is_ours), key=name)
-    elif isinstance(value, list):
-        yield _together(value)
-        for one in value:
-            yield from _said(one, is_ours=is_ours, key=key)
-    elif isinstance(value, str):
-        if not (_OWN_ID.fullmatch(value) or (is_ours and _is_own(value, key))):
-            yield value
-            inner = parsed(value)
-            if inner is not None:
-                yield from _said(inner, is_ours=False)
-    elif isinstance(value, int | float) and not is_ours:
-        yield value
-
-
 def _together(values: Iterable[Any]) -> str:
-    return " ".join(one for one in values if isinstance(one, str) and not _OWN_ID.fullmatch(one))
+    return " ".join(one for one in values if isinstance(one, str) and not _LIKE_OWN_ID.fullmatch(one))
 
 
 def _texts_of(members: dict[str, Any]) -> list[str]:
@@ -181,7 +191,3 @@ def _stays_ours(name: str, value: Any, *, is_ours: bool) -> bool:
 
 def _has_parts(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(one, dict) for one in value)
-
-
-def _is_own(text: str, key: str) -> bool:
-    return key not in _TEXTS and (_OWN_FORM.fullmatch(text) is not None or _OWN_ID.fullmatch(text) is not None)

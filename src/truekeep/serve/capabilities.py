@@ -25,8 +25,8 @@ class Permit:
 
     choices: tuple[frozenset[str], ...]
     """Capabilities of the token; all of one choice are needed. No choice at all is for any token."""
-    channel: str | None = None
-    """What the token's channel must allow in that keep as well."""
+    channel: tuple[str, ...] = ()
+    """What the token's channel must allow in that keep as well; one of several is enough."""
     proposes: bool = False
     """Whether a channel that may not delete may propose a deletion, for which to write is enough."""
     makes: bool = False
@@ -43,10 +43,14 @@ class Permit:
         if not self.allows(capabilities):
             raise _lacking(capabilities, *self.choices, code=code)
 
+    def suits(self, channel: Channel) -> bool:
+        """Whether a token's channel allows enough."""
+        return not self.channel or any(map(channel.may, self.channel))
+
     def require_channel(self, channel: Channel, capabilities: Set[str]) -> None:
         """Refuse what the token's channel may not do in this keep, or may do only with more of a token."""
-        if self.channel is not None:
-            require(channel, self.channel)
+        if not self.suits(channel):
+            require(channel, self.channel[0])
         if self.proposes and channel.may("delete") and "delete" not in capabilities:
             raise _lacking(capabilities, frozenset({"delete"}))
 
@@ -78,4 +82,5 @@ def _permit(entry: Mapping[str, Any]) -> Permit:
     if entry["may"] == _OPEN:
         return Permit((), is_open=True)
     choices = tuple(frozenset(choice.split()) for choice in entry["may"])
-    return Permit(choices, entry.get("channel"), entry.get("proposes", False), entry.get("makes", False))
+    channel = tuple(entry.get("channel", "").split())
+    return Permit(choices, channel, entry.get("proposes", False), entry.get("makes", False))

@@ -86,7 +86,7 @@ class Channels:
                 code="invalid_channel_name",
                 hint="Use 1 to 60 small letters, digits, '.', '-' or '_'; 'member:NAME' for a person.",
             )
-        if name in default_channels():
+        if name in self._settings.channels:
             self._reopen(name, by, reason)
             return self.get(name)
         is_member = name.startswith(MEMBER)
@@ -112,8 +112,13 @@ class Channels:
     def retire(self, name: str, *, by: str, reason: str) -> None:
         """Close a way in. What came over it stays as it is.
 
-        What the settings set up is closed there: retired here it could not be enrolled again as it was.
+        What the settings set up is closed there: retired here it could not be enrolled again as it was. A reviewer has
+        no way in of a keep's to close: their tokens are revoked.
         """
+        if isinstance(name, str) and name.startswith(_REVIEWER):
+            raise InvalidRequest(
+                "A reviewer cannot be retired.", code="built_in_channel", hint="Revoke their tokens: 'truekeep tokens'."
+            )
         if name in self._settings.channels:
             raise InvalidRequest(
                 "A channel of the settings cannot be retired.",
@@ -123,10 +128,17 @@ class Channels:
         self._write(self.get(name), "retired", by, reason)
 
     def _reopen(self, name: str, by: str, reason: str) -> None:
-        """Give a channel that every keep has back as the settings have it, if an older version retired it."""
+        """Give a channel of the settings back as they have it, if an older version retired it or enrolled over it.
+
+        What the operator bound to a standing stays so: nobody in a keep makes a source of hearsay more than that.
+        """
         sealed = self._ledger.get("channels", name)
         if sealed is None or not sealed.verified:
-            raise InvalidRequest("A channel that every keep has cannot be enrolled anew.", code="built_in_channel")
+            raise InvalidRequest(
+                "A channel of the settings cannot be enrolled anew.",
+                code="built_in_channel",
+                hint="Choose another name, or change what it is in the settings.",
+            )
         self._write(self._settings.channels[name], "enrolled", by, reason)
 
     def mute(self, channel: str, principal: str | None = None, *, by: str, reason: str) -> None:

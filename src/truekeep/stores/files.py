@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -32,6 +33,14 @@ def database_files(paths: Paths, keep: str) -> list[Path]:
     """The database file and what SQLite may keep beside it."""
     database = database_path(paths, keep)
     return [database, *(database.with_name(database.name + end) for end in ("-wal", "-shm", "-journal"))]
+
+
+def set_aside_files(paths: Paths, keep: str) -> list[Path]:
+    """What restores took away of this keep, and of no other one whose name begins alike."""
+    taken = "|".join(re.escape(path.name) for path in database_files(paths, keep))
+    shape = re.compile(rf"(?:{taken})\.replaced-[0-9A-Za-z]+")
+    found = paths.data.iterdir() if paths.data.is_dir() else ()
+    return sorted(path for path in found if shape.fullmatch(path.name))
 
 
 def anchor_path(paths: Paths, keep: str) -> Path:

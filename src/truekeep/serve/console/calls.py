@@ -18,7 +18,6 @@ from truekeep.serve.console.form import Form
 
 router = APIRouter()
 ENTRY = DeskEntry("calls", "calls")
-_OWNER = "user"
 _CAP = 200
 """As long as a pattern of a grant."""
 _SHOWN = 50
@@ -29,9 +28,10 @@ _SHOWN = 50
 def calls(desk: Seated) -> Response:
     """What waits, and what is permitted for good."""
     with desk.open() as keep:
-        waiting = keep.actions.pending(via=_OWNER)
+        via = desk.decides_as(keep)
+        waiting, grants = keep.actions.pending(via=via), keep.grants.list(via=via)
         asked = [(record, question_about(record)) for record in waiting[:_SHOWN]]
-        return desk.page("calls.html", here="calls", asked=asked, more=len(waiting[_SHOWN:]), grants=keep.grants.list())
+        return desk.page("calls.html", here="calls", asked=asked, more=len(waiting[_SHOWN:]), grants=grants)
 
 
 @router.post("/k/{keep}/calls/confirm")
@@ -40,7 +40,7 @@ def confirm(desk: Seated, form: Form) -> Response:
     if not form.has("sure"):
         raise InvalidRequest("Tick the box to confirm a call.", code="not_confirmed", hint="The default is no.")
     with desk.open() as keep:
-        keep.actions.confirm(form.text("ticket", _CAP), via=_OWNER)
+        keep.actions.confirm(form.text("ticket", _CAP), via=desk.decides_as(keep))
     return _back(desk)
 
 
@@ -48,7 +48,7 @@ def confirm(desk: Seated, form: Form) -> Response:
 def decline(desk: Seated, form: Form) -> Response:
     """Turn one call down."""
     with desk.open() as keep:
-        keep.actions.decline(form.text("ticket", _CAP), via=_OWNER)
+        keep.actions.decline(form.text("ticket", _CAP), via=desk.decides_as(keep))
     return _back(desk)
 
 
@@ -63,6 +63,7 @@ def grant(desk: Seated, form: Form) -> Response:
             cap={argument: most} if most else None,
             until=_until(form.text("until", 10)),
             by=desk.by,
+            via=desk.decides_as(keep),
         )
     return _back(desk)
 
@@ -71,7 +72,7 @@ def grant(desk: Seated, form: Form) -> Response:
 def take_back(desk: Seated, form: Form) -> Response:
     """Take a permission back."""
     with desk.open() as keep:
-        keep.grants.remove(form.text("grant", _CAP), by=desk.by)
+        keep.grants.remove(form.text("grant", _CAP), by=desk.by, via=desk.decides_as(keep))
     return _back(desk)
 
 

@@ -84,13 +84,17 @@ class Desk:
             yield keep
 
     def _require_channel(self, keep: Keep) -> None:
-        wanted = self.permit.channel
         try:
-            is_allowed = wanted is None or keep.channels.get(self.identity.channel).may(wanted)
+            is_allowed = not self.permit.channel or self.permit.suits(keep.channels.get(self.identity.channel))
         except UnknownChannel:
             is_allowed = False
         if not is_allowed:
+            wanted = " nor ".join(self.permit.channel)
             raise NotAllowed(f"Your channel may not {wanted} in this keep.", code="role_missing")
+
+    def decides_as(self, keep: Keep) -> str:
+        """The channel over which this person says yes or no for the owner: a member's own, else the owner's."""
+        return self.identity.channel if keep.channels.get(self.identity.channel).may("confirm") else "user"
 
     def keeps(self) -> list[str]:
         """The keeps they may open, so many as a menu holds; another does not exist for them."""

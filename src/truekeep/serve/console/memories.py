@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 ENTRY = DeskEntry("memories", "memories")
-_OWNER = "user"
 STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
 _ACTS = {"yes": True, "no": False}
 _MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD, _MOST_PROPOSED = 40, 40, 6, 60, 3
@@ -104,7 +103,7 @@ def memory(desk: Seated, memory_id: str) -> Response:
 def pin(desk: Seated, memory_id: str) -> Response:
     """Put a memory first in every prompt."""
     with desk.open() as keep:
-        keep.pin(memory_id, via=_OWNER)
+        keep.pin(memory_id, via=desk.decides_as(keep))
     return desk.back_to(desk.path("memories", memory_id))
 
 
@@ -112,7 +111,7 @@ def pin(desk: Seated, memory_id: str) -> Response:
 def unpin(desk: Seated, memory_id: str) -> Response:
     """Take its pin away."""
     with desk.open() as keep:
-        keep.unpin(memory_id, via=_OWNER)
+        keep.unpin(memory_id, via=desk.decides_as(keep))
     return desk.back_to(desk.path("memories", memory_id))
 
 

@@ -192,7 +192,8 @@ def why(ticket: str, call: Caller) -> Response:
 def list_grants(call: Caller) -> Response:
     """The owner's standing permissions, for a token that could make them."""
     with call.lease() as lease:
-        return JSONResponse({"grants": [sanitised_json(one.as_dict()) for one in lease.keep.grants.list()]})
+        mine = lease.keep.grants.list(via=call.identity.channel)
+        return JSONResponse({"grants": [sanitised_json(one.as_dict()) for one in mine]})
 
 
 @router.post("/grants", status_code=201, response_model=GrantOut)
