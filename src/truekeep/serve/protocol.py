@@ -30,6 +30,9 @@ _MOST_AHEAD = 32
 """Requests that a client may send before it has its answers; each costs memory from the moment it is read."""
 _MOST_HEADERS = 200
 """Lines; browsers and proxies send a tenth of it, and each one is looked at several times."""
+_READ_ANYWAY = 65_536
+"""Bytes of a body that are read whatever its sender owes: what lies unread when a refusal closes the connection has the
+system reset it, and the refusal is lost."""
 _SMALL_PIECE, _MOST_PIECES = 64, 10_000
 """Bytes of a chunk below which it is one of so many: each costs as much as a large one."""
 _AT_ONCE = struct.pack("ii", 1, 0)
@@ -55,6 +58,8 @@ class PatientProtocol(HttpToolsProtocol):
     _unread: asyncio.TimerHandle | None = None
     _beside = 0
     """Bytes that came for this request and are no body: its headers, what frames the body, what trails it."""
+    _taken = 0
+    """Bytes of its body that were read."""
     _pieces = 0
     """Small pieces that its body came in."""
     _lane: Lane | None = None
@@ -85,7 +90,8 @@ class PatientProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Go on reading, when it is the sender's time, unless too much of it was no body."""
         pace = self.app.pace
-        if self._held or (self._has_more and self._lane is not None and pace.wait(self._lane)):
+        waits = self._has_more and self._taken > _READ_ANYWAY and self._lane is not None and pace.wait(self._lane)
+        if self._held or waits:
             self.flow.pause_reading()
             if not self._held and self._lane is not None:
                 pace.begin(self._lane, self._read_on)
@@ -127,6 +133,7 @@ class PatientProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """This much was body, and may have had as much to frame it, in not too many small pieces."""
         self._beside -= 2 * len(body)
+        self._taken += len(body)
         self._pieces += len(body) < _SMALL_PIECE
         if self._pieces <= _MOST_PIECES:
             super().on_body(body)
@@ -136,7 +143,7 @@ class PatientProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """The next request on the same connection has begun."""
         super().on_message_begin()
-        self._beside = self._pieces = 0
+        self._beside = self._pieces = self._taken = 0
         self._lane, self._has_more = None, False
         self._wait()
 
