@@ -49,13 +49,18 @@ def texts(found: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("name", METHODS)
 def test_the_signatures_are_those_of_the_installed_mem0(ours: type, name: str) -> None:
     mem0 = pytest.importorskip("mem0", reason="mem0ai is not installed: bash scripts/test-frameworks mem0")
-    theirs, mine = (inspect.signature(getattr(one, name)) for one in (getattr(mem0, ours.__name__), ours))
+    theirs, mine = (
+        inspect.signature(getattr(one, name)) for one in (getattr(mem0, ours.__name__.removeprefix("Mem0")), ours)
+    )
     assert [(one.name, one.kind) for one in mine.parameters.values()] == [
         (one.name, one.kind) for one in theirs.parameters.values()
     ]
     defaults = [(one.name, one.default) for one in theirs.parameters.values() if type(one.default) is not object]
     assert [(name, mine.parameters[name].default) for name, _ in defaults] == defaults
-    is_async = [inspect.iscoroutinefunction(getattr(one, name)) for one in (getattr(mem0, ours.__name__), ours)]
+    is_async = [
+        inspect.iscoroutinefunction(getattr(one, name))
+        for one in (getattr(mem0, ours.__name__.removeprefix("Mem0")), ours)
+    ]
     assert is_async[0] == is_async[1]
 
 
