@@ -58,6 +58,26 @@ def test_a_callers_requests_begin_one_in_each_round_of_the_loop() -> None:
     run(story())
 
 
+def test_one_request_that_fails_to_begin_does_not_leave_the_next_ones_waiting() -> None:
+    def fails() -> bool:
+        raise OSError
+
+    async def story() -> None:
+        pace, told = LoopPace(), list[str]()
+        with pytest.raises(OSError):
+            pace.begin(pace.lane("a"), fails)
+        pace.begin(pace.lane("a"), noted(told, "next"))
+        await rounds(3)
+        assert told == ["next"]
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+        for begin in (noted(told, "first"), fails, noted(told, "last")):
+            pace.begin(pace.lane("a"), begin)
+        await rounds(6)
+        assert told == ["next", "first", "last"]
+
+    run(story())
+
+
 def test_whoever_owes_waits_while_others_are_about_and_nobody_else_does() -> None:
     async def story() -> None:
         clock = Clock()

@@ -118,9 +118,12 @@ class LoopPace:
         if seconds > 0:
             lane.timer = loop.call_later(seconds, self._go_on, lane)
             return
-        while lane.waiting and not lane.waiting.popleft()():
-            pass  # whoever left meanwhile costs no round
-        lane.timer = loop.call_soon(self._go_on, lane)
+        try:
+            while lane.waiting and not lane.waiting.popleft()():
+                pass  # whoever left meanwhile costs no round
+        finally:
+            # One that fails must not leave those behind it waiting for a request that may never come.
+            lane.timer = loop.call_soon(self._go_on, lane)
 
     def _forget(self) -> None:
         busy = {name: lane for name, lane in self._lanes.items() if lane.timer is not None or self.wait(lane)}
