@@ -60,11 +60,11 @@ def test_a_callers_requests_begin_one_in_each_round_of_the_loop() -> None:
 
 def test_one_request_that_fails_to_begin_does_not_leave_the_next_ones_waiting() -> None:
     def fails() -> bool:
-        raise OSError
+        raise ConnectionResetError
 
     async def story() -> None:
         pace, told = LoopPace(), list[str]()
-        with pytest.raises(OSError):
+        with pytest.raises(ConnectionResetError):
             pace.begin(pace.lane("a"), fails)
         pace.begin(pace.lane("a"), noted(told, "next"))
         await rounds(3)
