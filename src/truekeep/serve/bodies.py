@@ -19,6 +19,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.serve.entrance import Admission
 from truekeep.serve.problem import problem
 from truekeep.serve.settings import ServeSettings
+from truekeep.text.steps import between_steps
 from truekeep.trust.candidate import require_plain
 
 Scope = MutableMapping[str, Any]
@@ -137,6 +138,7 @@ def read_json(body: bytes) -> Any:
         raise InvalidRequest(_NOT_JSON, code="nested_too_deep", hint="It is nested too deeply.") from None
     except ValueError:  # also bytes that are no UTF-8, and numbers with more digits than Python reads
         raise InvalidRequest(_NOT_JSON, code="body_not_json", hint="Send one JSON object, as UTF-8.") from None
+    between_steps()
     require_plain(value, "body")
     return value
 
