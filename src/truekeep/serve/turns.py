@@ -29,6 +29,8 @@ _HEAVIEST = 2
 """Turns at a time of whoever has been worked for most, while others are about."""
 _COMPANY_SECONDS = 10.0
 """Whoever came this long ago is about, and may come again."""
+_HALF_SECONDS = 5.0
+"""After so long, work weighs half."""
 _FRESH_SECONDS = 0.05
 """For how long a turn has those pause who were worked for most; a recall is most often answered by then."""
 _MOST_PAUSED = 1.0
@@ -43,8 +45,15 @@ class _Line:
     """Seconds for which the caller was worked for, counted from where the queue stood when it first came."""
     came: float = 0.0
     """When it last took a turn."""
+    worked: float = 0.0
+    ended: float = 0.0
+    """Seconds for which it was worked for of late, as they weighed when its last turn ended."""
     running: int = 0
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def weight(self, now: float) -> float:
+        """What it was worked for of late. ``spent`` would not tell: whoever comes anew begins where the others are."""
+        return self.worked * 0.5 ** ((now - self.ended) / _HALF_SECONDS)
 
 
 class Turns:
@@ -84,7 +93,7 @@ class Turns:
         if not line.running and not line.waiting:
             line.spent = max(line.spent, self._now)  # a quiet time saves nothing up
         line.came = self._clock()
-        self._weigh(line)
+        self._weigh(line, line.came)
         place = asyncio.get_running_loop().create_future()
         line.waiting.append(place)
         self._waiting[line] = None
@@ -101,16 +110,19 @@ class Turns:
         self._free += 1
         line.running -= 1
         line.spent += seconds
+        now = self._clock()
+        line.worked, line.ended = line.weight(now) + seconds, now
+        self._weigh(line, now)
         self._hand_out()
         self._note_others()
 
-    def _weigh(self, line: _Line) -> None:
-        """Note who is heaviest, by whoever comes: it stays so until somebody weighs more or it has long been away."""
-        known, others = self._heaviest, line.came - _COMPANY_SECONDS
-        if known is None or known.came < others or known.spent < line.spent:
+    def _weigh(self, line: _Line, now: float) -> None:
+        """Note who is heaviest, by whoever comes and goes: somebody else is when they weigh more, or it is long away."""
+        known = self._heaviest
+        if known is None or known.came < now - _COMPANY_SECONDS or known.weight(now) < line.weight(now):
             known, self._heaviest = line, line
         if known is not line:
-            self._company = line.came
+            self._company = now
 
     def _share_of(self, line: _Line) -> int:
         is_alone = self._clock() - self._company > _COMPANY_SECONDS
