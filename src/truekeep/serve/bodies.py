@@ -132,6 +132,7 @@ async def parsed(body: bytes) -> Any:
 def read_json(body: bytes) -> Any:
     """The value of a body. NaN, numbers out of range, lone surrogates and deep nesting are no JSON here."""
     _require_few(body)
+    between_steps()  # nothing else runs while the parser does
     try:
         value = json.loads(body, parse_constant=_refused)
     except RecursionError:
