@@ -117,7 +117,7 @@ class Turns:
         self._note_others()
 
     def _weigh(self, line: _Line, now: float) -> None:
-        """Note who is heaviest, by whoever comes and goes: somebody else is when they weigh more, or it is long away."""
+        """Note who is heaviest, by whoever comes and goes; one that is long away is not."""
         known = self._heaviest
         if known is None or known.came < now - _COMPANY_SECONDS or known.weight(now) < line.weight(now):
             known, self._heaviest = line, line
