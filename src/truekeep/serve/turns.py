@@ -14,6 +14,7 @@ what the client sends meanwhile, such as a person's answer to it, needs another.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -53,7 +54,7 @@ class _Line:
 
     def weight(self, now: float) -> float:
         """What it was worked for of late. ``spent`` would not tell: whoever comes anew begins where the others are."""
-        return self.worked * 0.5 ** ((now - self.ended) / _HALF_SECONDS)
+        return self.worked * math.pow(0.5, (now - self.ended) / _HALF_SECONDS)
 
 
 class Turns:
