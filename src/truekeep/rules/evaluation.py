@@ -17,6 +17,7 @@ from truekeep.rules.readings import RulePassage, passages, places, respelled
 from truekeep.rules.result import Match, Scan, excerpt
 from truekeep.rules.trace import violations
 from truekeep.text.analysis import analysed
+from truekeep.text.steps import in_steps
 from truekeep.text.view import View, changes
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.003
 """Seconds for one pattern with a back-reference on one passage; a scan that was not finished says so."""
+_STEP = 8
+"""Looks, with their confirmations, between two places to pause."""
 _TOTAL_PATIENCE = 0.010
 """Seconds for all such patterns of one scan."""
 _PATIENT_OVER = 4_000
@@ -97,7 +100,7 @@ class Evaluation:
     def _candidates(self, text: str) -> Iterator[tuple[RulePassage, int]]:
         """Where to look for which pattern: a long text passage by passage, as few patterns look further than that."""
         parts = passages(text)
-        for part in parts:
+        for part in in_steps(parts, 1):
             for number in self._engine.candidates(part.text):
                 if len(parts) == 1 or not self._engine.pattern(number).is_far:
                     yield part, number
@@ -116,7 +119,7 @@ class Evaluation:
                 possible.setdefault(use.rule, set()).add(use.condition.name)
         open_rules = {rule for rule, names in possible.items() if self._could_fire(rule, names)}
         negated = self._plan.negated
-        for look in looks:
+        for look in in_steps(looks, _STEP):
             self._look(
                 look, [u for u in look.uses if u.rule in open_rules and u.condition.name not in negated.get(u.rule, ())]
             )

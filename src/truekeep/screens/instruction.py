@@ -10,6 +10,7 @@ from truekeep.screens.grammar import BEFORE, BEHIND, Sentence, read, unheard
 from truekeep.screens.judgement import Judgement, judge
 from truekeep.screens.lexicon import PhraseHit, find
 from truekeep.screens.panel import Screened
+from truekeep.text.steps import in_steps
 from truekeep.text.view import LONG, View
 from truekeep.text.words import WordRow
 from truekeep.types import Finding, Threat
@@ -49,7 +50,7 @@ def phrases_of(screened: Screened, field: str, view: View) -> list[PhraseHit]:
 def _read_all(screened: Screened, field: str) -> Iterator[tuple[View, list[Sentence]]]:
     """Each reading; of a long one only the sentences that no reading before it has in the same company."""
     seen: set[tuple[str, int, int]] = set()
-    for view in readings(screened, field):
+    for view in in_steps(readings(screened, field), 1):
         if len(view.text) > LONG:
             text = unheard(view.text, seen)
             row = WordRow(text)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from truekeep.screens.framing import weighed
 from truekeep.text.analysis import Analysis, Readings, analysed
+from truekeep.text.steps import in_steps
 from truekeep.types import Finding, Severity, Standing, Threat
 
 _T = TypeVar("_T")
@@ -89,7 +90,7 @@ class Panel:
         """Everything any screen sees in these fields."""
         screened = Screened(fields, standing)
         found: list[Finding] = []
-        for screen in self.screens:
+        for screen in in_steps(self.screens, 1):
             try:
                 found += screen(screened)
             except Exception as error:

@@ -49,6 +49,9 @@ _SPARE_THREADS = 4
 _SWITCH_SECONDS = 0.0001
 """How long a thread may keep the interpreter while others want it. A recall gives it up a dozen times, whenever it asks
 the database; with Python's 5 ms, two threads that never do would each time make it wait that long."""
+_OBJECTS = 50_000
+"""New objects before the garbage collector looks. With Python's 700 one large body has it look dozens of times, also at
+all that the open keeps hold, and nobody is served meanwhile."""
 
 
 def create_app(
@@ -105,6 +108,7 @@ def from_environment() -> Edge:
 
     configure()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     return create_app(when_warm=gc.freeze)
 
 

@@ -7,17 +7,22 @@ expensive requests weigh as much as many cheap ones (start-time fair queueing; G
 
 A thread that has begun cannot be held back, and every busy one takes the interpreter from the others. So while others
 are about, whoever has been worked for most has two turns at a time: an MCP call whose answer is a stream keeps one, and
-what the client sends meanwhile, such as a person's answer to it, needs another.
+what the client sends meanwhile, such as a person's answer to it, needs another. And between two steps of their work
+(``text/steps.py``) these two pause while a fresh request of anybody else is worked on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+
+from truekeep.text.steps import GIVE_WAY
 
 _MOST_LINES = 10_000
 """Callers whose past work is remembered; idle ones are forgotten first, and begin anew like everybody."""
@@ -25,6 +30,12 @@ _HEAVIEST = 2
 """Turns at a time of whoever has been worked for most, while others are about."""
 _COMPANY_SECONDS = 10.0
 """Whoever came this long ago is about, and may come again."""
+_HALF_SECONDS = 5.0
+"""After so long, work weighs half."""
+_FRESH_SECONDS = 0.05
+"""For how long a turn has those pause who were worked for most; a recall is most often answered by then."""
+_MOST_PAUSED = 1.0
+"""Seconds for which one request pauses in all, however many others come meanwhile."""
 
 
 @dataclass(eq=False, slots=True)
@@ -35,8 +46,15 @@ class _Line:
     """Seconds for which the caller was worked for, counted from where the queue stood when it first came."""
     came: float = 0.0
     """When it last took a turn."""
+    worked: float = 0.0
+    ended: float = 0.0
+    """Seconds for which it was worked for of late, as they weighed when its last turn ended."""
     running: int = 0
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def weight(self, now: float) -> float:
+        """What it was worked for of late. ``spent`` would not tell: whoever comes anew begins where the others are."""
+        return self.worked * math.pow(0.5, (now - self.ended) / _HALF_SECONDS)
 
 
 class Turns:
@@ -54,6 +72,11 @@ class Turns:
         """Whoever has been worked for most of those who are about."""
         self._company = float("-inf")
         """When anybody else last came."""
+        self._places = self._free
+        self._others_are_done = threading.Event()
+        """Set while no turn is under way but the heaviest caller's: threads wait for it."""
+        self._others_are_done.set()
+        self._others_began = float("-inf")
 
     def turn(self, who: str) -> Turn:
         """A turn of this caller's, not taken yet."""
@@ -71,7 +94,7 @@ class Turns:
         if not line.running and not line.waiting:
             line.spent = max(line.spent, self._now)  # a quiet time saves nothing up
         line.came = self._clock()
-        self._weigh(line)
+        self._weigh(line, line.came)
         place = asyncio.get_running_loop().create_future()
         line.waiting.append(place)
         self._waiting[line] = None
@@ -88,19 +111,39 @@ class Turns:
         self._free += 1
         line.running -= 1
         line.spent += seconds
+        now = self._clock()
+        line.worked, line.ended = line.weight(now) + seconds, now
+        self._weigh(line, now)
         self._hand_out()
+        self._note_others()
 
-    def _weigh(self, line: _Line) -> None:
-        """Note who is heaviest, by whoever comes: it stays so until somebody weighs more or it has long been away."""
-        known, others = self._heaviest, line.came - _COMPANY_SECONDS
-        if known is None or known.came < others or known.spent < line.spent:
+    def _weigh(self, line: _Line, now: float) -> None:
+        """Note who is heaviest, by whoever comes and goes; one that is long away is not."""
+        known = self._heaviest
+        if known is None or known.came < now - _COMPANY_SECONDS or known.weight(now) < line.weight(now):
             known, self._heaviest = line, line
         if known is not line:
-            self._company = line.came
+            self._company = now
 
     def _share_of(self, line: _Line) -> int:
         is_alone = self._clock() - self._company > _COMPANY_SECONDS
         return min(_HEAVIEST, self._share) if line is self._heaviest and not is_alone else self._share
+
+    def _note_others(self) -> None:
+        heaviest = self._heaviest.running if self._heaviest is not None else 0
+        if self._places - self._free > heaviest:
+            self._others_are_done.clear()
+        else:
+            self._others_are_done.set()
+
+    def pause(self, line: _Line, most: float) -> float:
+        """In a thread that works for this caller: wait while others are worked on, and tell for how long it was."""
+        began = self._clock()
+        left = min(most, self._others_began + _FRESH_SECONDS - began)
+        if line is not self._heaviest or left <= 0 or self._others_are_done.is_set():
+            return 0.0
+        self._others_are_done.wait(left)
+        return self._clock() - began
 
     def _hand_out(self) -> None:
         while self._free:
@@ -116,6 +159,9 @@ class Turns:
             self._now = max(self._now, line.spent)
             self._free -= 1
             line.running += 1
+            if line is not self._heaviest:
+                self._others_began = self._clock()
+            self._note_others()
             place.set_result(None)
 
 
@@ -128,10 +174,18 @@ class Turn:
         self._since: float | None = None
         self._at_work = 0
         self._is_over = False
+        self._may_pause = _MOST_PAUSED
+        self._loops = threading.get_ident()
 
     async def take(self) -> None:
         """Wait for it."""
         self._since = await self._turns._take(self._line)
+        GIVE_WAY.set(self.give_way)
+
+    def give_way(self) -> None:
+        """Between two steps of work under it: let others go first. The event loop itself never waits."""
+        if self._may_pause > 0 and threading.get_ident() != self._loops:
+            self._may_pause -= self._turns.pause(self._line, self._may_pause)
 
     def give_back(self) -> None:
         """Let the next one have it, as soon as nobody works under it. Given back twice is given back once."""
@@ -146,6 +200,7 @@ class Turn:
         is_anew = self._since is None
         if is_anew:
             await self.take()
+        GIVE_WAY.set(self.give_way)
         self._at_work += 1
         try:
             yield
