@@ -39,6 +39,9 @@ def mcp(
     Use --no-ask for a client that answers questions without showing them to a person.
     """
     require_extra("serve", "mcp")
+    from truekeep.serve.mcp.door import opened  # noqa: PLC0415 - an extra
+
+    door = opened(profile)  # the client is answered while the rest loads
     from truekeep.serve.mcp import stdio  # noqa: PLC0415 - an extra, and heavy
 
     keep = open_keep(keep_name, home, policy, new=True)
@@ -51,4 +54,4 @@ def mcp(
     # Standard output belongs to the protocol.
     told = json.dumps(facts) if output == "json" else ", ".join(f"{name} {value}" for name, value in facts.items())
     click.echo(told if output == "json" else f"truekeep mcp: {told}", err=True)
-    stdio.serve(keep, binding, profile)
+    stdio.serve(keep, binding, profile, door)

@@ -6,6 +6,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,28 @@ from agent_hooks.ctk.runner import load_vectors
 from truekeep import Keep, Tool
 from truekeep.adapters.agent_hooks import TruekeepInterceptor
 from truekeep.adapters.conformance import DECLARED, MediationConformance
-from truekeep.adapters.scripted import AgentUnderTest, ModelScript, RunOutcome, ScriptedTool, ShownMessage
+from truekeep.adapters.scripted import (
+    AgentUnderTest,
+    ModelScript,
+    RunOutcome,
+    ScriptedFailure,
+    ScriptedTool,
+    ShownMessage,
+)
 
 TALKS: dict[tuple[Path, str], list[dict[str, Any]]] = {}
 ASKED = object()
+
+
+class RunningTalk:
+    """One conversation that runs in a thread of its own: what happens in it, and the owner's answers to it."""
+
+    def __init__(self) -> None:
+        self.events: queue.Queue[Any] = queue.Queue()
+        self.answers: queue.Queue[bool] = queue.Queue()
+
+
+RUNNING: ContextVar[RunningTalk] = ContextVar("running")
 
 
 class EmittingHost:
@@ -42,39 +61,42 @@ class EmittingHost:
         self.place, self.script = place, script
         self.tools = {tool.name: tool for tool in tools}
         self.history: list[dict[str, Any]] = []
-        self.events: queue.Queue[Any] = queue.Queue()
-        self.answers: queue.Queue[bool] = queue.Queue()
+        self.running: dict[str, RunningTalk] = {}
         self.emitter = InterceptionEmitter(resolver=self).register(interceptor)
         self.builders: dict[str, AgentContextBuilder] = {}
 
     def resolve(self, request: ApprovalRequest) -> ApprovalResolution:
-        self.events.put(ASKED)
-        if self.answers.get(timeout=60):
+        talk = RUNNING.get()
+        talk.events.put(ASKED)
+        if talk.answers.get(timeout=60):
             return ApprovalResolution(ApprovalOutcome.APPROVE, request.context_identity, Verdict.allow())
         return ApprovalResolution(ApprovalOutcome.REJECT, request.context_identity, Verdict.deny(reason="no"))
 
     def run(self, conversation: str, message: str, *, mode: str = "async") -> RunOutcome:  # noqa: ARG002
-        threading.Thread(target=self._ran, args=(conversation, message), daemon=True).start()
-        return self._outcome()
+        talk = self.running[conversation] = RunningTalk()
+        threading.Thread(target=self._ran, args=(talk, conversation, message), daemon=True).start()
+        return self._outcome(talk)
 
     def resume(self, conversation: str, *, yes: bool, mode: str = "async") -> RunOutcome:  # noqa: ARG002
-        self.answers.put(yes)
-        return self._outcome()
+        self.running[conversation].answers.put(yes)
+        return self._outcome(self.running[conversation])
 
     def session(self, conversation: str) -> str:
         return conversation
 
-    def _outcome(self) -> RunOutcome:
-        event = self.events.get(timeout=60)
+    @staticmethod
+    def _outcome(talk: RunningTalk) -> RunOutcome:
+        event = talk.events.get(timeout=60)
         if isinstance(event, BaseException):
             raise event
         return RunOutcome("", waits=True) if event is ASKED else RunOutcome(event)
 
-    def _ran(self, conversation: str, message: str) -> None:
+    def _ran(self, talk: RunningTalk, conversation: str, message: str) -> None:
+        RUNNING.set(talk)
         try:
-            self.events.put(asyncio.run(self._emitted(conversation, message)))
+            talk.events.put(asyncio.run(self._emitted(conversation, message)))
         except BaseException as error:
-            self.events.put(error)
+            talk.events.put(error)
 
     async def _emitted(self, conversation: str, message: str) -> str:
         talk = TALKS.setdefault((self.place, conversation), [])
@@ -113,8 +135,13 @@ class EmittingHost:
             await self.emitter.emit(context)
         except InterceptionBlocked as blocked:
             return f"blocked: {blocked.result.verdict.reason}"
-        value = self.tools[call["name"]].run(context["tool_call"]["args"])
-        done = builder.post_tool_call(call_id=call["id"], name=call["name"], args=call["args"], value=value)
+        failed = False
+        try:
+            value = self.tools[call["name"]].run(context["tool_call"]["args"])
+        except ScriptedFailure as error:
+            value, failed = str(error), True
+        named = {"call_id": call["id"], "name": call["name"], "args": call["args"]}
+        done = builder.post_tool_call(**named, value=value, is_error=failed)
         await self.emitter.emit(done)
         return str(value)
 

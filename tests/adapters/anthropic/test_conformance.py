@@ -43,39 +43,19 @@ def framework_tool(tool: ScriptedTool, *, awaited: bool) -> Any:
     return made(function, name=tool.name, description=tool.description, input_schema=schema)
 
 
-class RunnerAgent:
-    """Runs of the tool runner; the program holds the messages of each conversation, and answers questions."""
+class RunningTalk:
+    """One conversation that runs in a thread of its own: what happens in it, and the owner's answers to it."""
 
-    def __init__(self, place: Path, make: Any, session_tools: Any) -> None:
-        self.place = place
-        self.make = make
-        self.tools = session_tools
-        self.history: list[Any] = []
+    def __init__(self) -> None:
         self.events: queue.Queue[Any] = queue.Queue()
         self.answers: queue.Queue[bool] = queue.Queue()
-        self.thread: threading.Thread | None = None
 
     def ask(self, question: str) -> bool:
         assert "wants to call" in question
         self.events.put(ASKED)
         return self.answers.get(timeout=60)
 
-    def run(self, conversation: str, message: str, *, mode: str = "sync") -> RunOutcome:
-        talk = TALKS.setdefault((self.place, conversation), [])
-        before, self.history = self.history, []
-        messages = [*talk, *before, {"role": "user", "content": message}]
-        self.thread = threading.Thread(target=self._ran, args=(conversation, messages, mode), daemon=True)
-        self.thread.start()
-        return self._outcome()
-
-    def resume(self, conversation: str, *, yes: bool, mode: str = "sync") -> RunOutcome:  # noqa: ARG002
-        self.answers.put(yes)
-        return self._outcome()
-
-    def session(self, conversation: str) -> str:
-        return conversation
-
-    def _outcome(self) -> RunOutcome:
+    def outcome(self) -> RunOutcome:
         event = self.events.get(timeout=60)
         if event is ASKED:
             return RunOutcome("", waits=True)
@@ -83,18 +63,44 @@ class RunnerAgent:
             raise event
         return RunOutcome(event)
 
-    def _ran(self, conversation: str, messages: list[Any], mode: str) -> None:
+
+class RunnerAgent:
+    """Runs of the tool runner; the program holds the messages of each conversation, and answers questions."""
+
+    def __init__(self, place: Path, make: Any) -> None:
+        self.place = place
+        self.make = make
+        self.history: list[Any] = []
+        self.running: dict[str, RunningTalk] = {}
+
+    def run(self, conversation: str, message: str, *, mode: str = "sync") -> RunOutcome:
+        # Each conversation has queues of its own: one would take what the other one waits for.
+        talk = self.running[conversation] = RunningTalk()
+        before, self.history = self.history, []
+        messages = [*TALKS.get((self.place, conversation), []), *before, {"role": "user", "content": message}]
+        threading.Thread(target=self._ran, args=(talk, conversation, messages, mode), daemon=True).start()
+        return talk.outcome()
+
+    def resume(self, conversation: str, *, yes: bool, mode: str = "sync") -> RunOutcome:  # noqa: ARG002
+        talk = self.running[conversation]
+        talk.answers.put(yes)
+        return talk.outcome()
+
+    def session(self, conversation: str) -> str:
+        return conversation
+
+    def _ran(self, talk: RunningTalk, conversation: str, messages: list[Any], mode: str) -> None:
         try:
-            runner = self.make(conversation, messages, mode, self.ask)
+            runner = self.make(conversation, messages, mode, talk.ask)
             if mode == "async":
                 message = asyncio.run(self._awaited(runner))
             else:
                 for item in runner:
                     message = item if mode == "sync" else item.get_final_message()
             TALKS[self.place, conversation] = list(runner.runner._thread.messages)
-            self.events.put("".join(block.text for block in message.content if block.type == "text"))
+            talk.events.put("".join(block.text for block in message.content if block.type == "text"))
         except BaseException as error:
-            self.events.put(error)
+            talk.events.put(error)
 
     @staticmethod
     async def _awaited(runner: Any) -> Any:
@@ -147,7 +153,7 @@ class TestAnthropic(MediationConformance):
                 messages=messages, model="scripted", max_tokens=100, stream=mode == "stream",
             )  # fmt: skip
 
-        agent = RunnerAgent(place, make, tools)
+        agent = RunnerAgent(place, make)
         agent.history = [{"role": role, "content": text} for role, text in history]
         return agent
 

@@ -27,6 +27,7 @@ from truekeep.adapters.scripted import (
     ModelScript,
     RunOutcome,
     ScriptedCall,
+    ScriptedFailure,
     ScriptedTool,
     ShownMessage,
 )
@@ -122,7 +123,13 @@ class ClaudeHost:
             text = await self._sub_agent(conversation, self._fields(call, call_id)["tool_input"]["prompt"])
             response: Any = {"status": "completed", "agentId": "a1", "content": [{"type": "text", "text": text}]}
         else:
-            text = response = self.tools[call.name].run(dict(call.arguments))  # type: ignore[arg-type]
+            try:
+                text = response = self.tools[call.name].run(dict(call.arguments))  # type: ignore[arg-type]
+            except ScriptedFailure as error:
+                told = {**self._fields(call, call_id), "error": str(error), "is_interrupt": False}
+                await self._hook("PostToolUseFailure", conversation, **told)
+                talk.shown.append(ShownMessage("tool", str(error)))
+                return
         await self._hook("PostToolUse", conversation, **self._fields(call, call_id), tool_response=response)
         talk.shown.append(ShownMessage("tool", text))
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from functools import cache
-from importlib import resources
 from typing import Any
 
-import yaml
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
@@ -35,6 +33,7 @@ from truekeep.serve.mcp.asking import Asking, Context, PersonCall, Result
 from truekeep.serve.mcp.binding import Binding
 from truekeep.serve.mcp.tools import TOOLS
 from truekeep.serve.mcp.tools import Tool as TruekeepTool
+from truekeep.serve.mcp.words import words
 from truekeep.trust import fence
 
 SNAPSHOT_URI, WAITING_URI = "truekeep://snapshot", "truekeep://waiting"
@@ -46,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 def build_server(binder: Binder, asking: Asking | None = None, profile: str = "truekeep") -> Server[Any]:
     """The MCP server over whatever ``binder`` says a request is bound to, with the tools of a profile."""
-    words, tools, questions = _words(profile), _tools(profile), asking or Asking()
+    said, tools, questions = words(profile), _tools(profile), asking or Asking()
     described = _described(profile)
 
     async def bound(context: Context, name: str) -> Binding:
@@ -75,7 +74,7 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
             return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        named = ((SNAPSHOT_URI, words["snapshot"]), (WAITING_URI, words["waiting"]))
+        named = ((SNAPSHOT_URI, said["snapshot"]), (WAITING_URI, said["waiting"]))
         return ListResourcesResult(resources=[Resource(uri=uri, mime_type="text/plain", **one) for uri, one in named])
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
@@ -96,7 +95,7 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
         "truekeep",
         version=__version__,
         title="truekeep",
-        instructions=words["instructions"],
+        instructions=said["instructions"],
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
@@ -133,17 +132,17 @@ def _tools(profile: str) -> dict[str, TruekeepTool]:
 @cache
 def _described(profile: str) -> list[Tool]:
     tools = _tools(profile)
-    return [_tool(name, tools[name], words) for name, words in _words(profile)["tools"].items()]
+    return [_tool(name, tools[name], said) for name, said in words(profile)["tools"].items()]
 
 
-def _tool(name: str, tool: TruekeepTool, words: dict[str, Any]) -> Tool:
+def _tool(name: str, tool: TruekeepTool, said: dict[str, Any]) -> Tool:
     return Tool(
         name=name,
-        title=words["title"],
-        description=words["description"],
+        title=said["title"],
+        description=said["description"],
         input_schema=_plain(tool.takes.model_json_schema()),
         output_schema=_plain(tool.gives.model_json_schema(mode="serialization")),
-        annotations=ToolAnnotations.model_validate({"title": words["title"], **words["hints"]}),
+        annotations=ToolAnnotations.model_validate({"title": said["title"], **said["hints"]}),
     )
 
 
@@ -156,12 +155,3 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     if "$defs" in kept:
         kept["$defs"] = {name: _plain(value) for name, value in kept["$defs"].items()}
     return kept
-
-
-@cache
-def _words(profile: str) -> dict[str, Any]:
-    folder = resources.files("truekeep") / "data" / "mcp"
-    loaded: dict[str, Any] = yaml.safe_load((folder / "words.yaml").read_text("utf-8"))
-    if profile == "reference":
-        loaded |= yaml.safe_load((folder / "reference.yaml").read_text("utf-8"))
-    return loaded

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from truekeep.keep import Keep
     from truekeep.serve.capabilities import Permit
     from truekeep.serve.mcp.asking import Context
+    from truekeep.serve.mcp.door import Door
 
 OWNER = "user"
 
@@ -46,8 +47,11 @@ def bound(
     return Binding(lambda: nullcontext(keep), channel, begun.name, owner if ask else None)
 
 
-def serve(keep: Keep, binding: Binding, profile: str = "truekeep") -> None:
-    """Serve until the client leaves. Only the protocol goes to standard output; the log goes to standard error."""
+def serve(keep: Keep, binding: Binding, profile: str = "truekeep", door: Door | None = None) -> None:
+    """Serve until the client leaves. Only the protocol goes to standard output; the log goes to standard error.
+
+    ``door`` has answered the beginning of the connection already, and has the rest of it.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="truekeep mcp: %(levelname)s %(message)s")
 
     async def binder(_: Context, __: Permit) -> Binding:
@@ -55,7 +59,8 @@ def serve(keep: Keep, binding: Binding, profile: str = "truekeep") -> None:
 
     async def run() -> None:
         server = build_server(binder, profile=profile)
-        async with stdio_server() as (incoming, outgoing):
+        stdout = anyio.wrap_file(door.answers) if door else None
+        async with stdio_server(stdout=stdout) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     with keep:
