@@ -99,7 +99,7 @@ def _of_screens(text: str) -> list[Match]:
 
 
 def _as_match(text: str, finding: Finding) -> Match:
-    span = finding.span or (0, 0)
+    span = finding.span
     rule = Rule(
         id=finding.rule_id,
         title=finding.reason[:1].upper() + finding.reason[1:],
