@@ -173,7 +173,7 @@ def diff(path: str, user: bool, baseline_file: str | None, output: str, home: st
     root = _single_root(path, user)
     key = protect_key(where.keys)
     known = baselines.read_baseline(key, _baseline_path(where, root, baseline_file))
-    found = list(appearances(root.path, list(baselines.changes(key, known, root.files))))
+    found = list(appearances(root.path, list(baselines.changes(key, known, root.files)), root.files))
     if output == "json":
         print_json({"since": known.made, "changes": [one.as_dict() for one in found]})
     else:

@@ -6,7 +6,10 @@ A repository is somebody else's word: nothing of its configuration may run anyth
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +29,7 @@ _QUIET = (
     *("-c", "protocol.allow=never"),
 )
 """Settings by which a repository could start a program of its own, or leave commits out of the answer."""
-_NOT_COMMITTED = "0" * 40
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class GitFailed(TruekeepError):
@@ -78,26 +81,40 @@ def _staged(root: Path, name: str, most: int) -> InstructionFile:
     return InstructionFile(name, _git(root, "cat-file", "blob", f":{name}"))
 
 
-def line_origins(root: Path, name: str) -> dict[int, LineOrigin]:
-    """For each line of a tracked file the commit that brought it; empty for a file that git does not track."""
+def line_origins(root: Path, file: InstructionFile) -> dict[int, LineOrigin]:
+    """For each committed line of a file the commit that brought it; empty for a file that git does not have.
+
+    The last commit's content is asked about, not the file's: to look at the file git would run the filters that the
+    repository names. A line of the file belongs to the commit that brought a line of that text.
+    """
     try:
-        answer = _git(root, "blame", "--line-porcelain", "--no-textconv", "--", name)
+        answer = _git(root, "blame", "--line-porcelain", "--no-textconv", "HEAD", "--", file.name)
     except GitFailed:
         return {}
-    origins: dict[int, LineOrigin] = {}
-    number, commit, author, when = 0, "", "", ""
-    for line in answer.decode("utf-8", "replace").split("\n"):
-        if line.startswith("\t"):
-            origins[number] = LineOrigin() if commit == _NOT_COMMITTED else LineOrigin(commit[:12], author, when)
+    brought: dict[bytes, deque[LineOrigin]] = {}
+    for text, origin in _blamed(answer):
+        brought.setdefault(text, deque()).append(origin)
+    origins = {}
+    for number, line in enumerate(file.content.split(b"\n"), start=1):
+        if known := brought.get(line.rstrip(b"\r")):
+            origins[number] = known.popleft()
+    return origins
+
+
+def _blamed(answer: bytes) -> Iterator[tuple[bytes, LineOrigin]]:
+    """Each line of a blame with its origin; the header of a line stands before it."""
+    commit = author = when = ""
+    for line in answer.split(b"\n"):
+        if line.startswith(b"\t"):
+            yield line[1:].rstrip(b"\r"), LineOrigin(commit[:12], author, when)
             continue
-        key, _, value = line.partition(" ")
-        if len(key) == len(_NOT_COMMITTED) and value.count(" ") >= 1:
-            commit, number = key, int(value.split(" ")[1])
+        key, _, value = line.decode("utf-8", "replace").partition(" ")
+        if _COMMIT.fullmatch(key):
+            commit = key
         elif key == "author":
             author = value
         elif key == "committer-time" and value.isdigit():
             when = datetime.fromtimestamp(int(value), UTC).isoformat(timespec="seconds")
-    return origins
 
 
 def last_commit(root: Path, name: str) -> LineOrigin:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Any
 
 from truekeep import __version__
@@ -65,7 +66,12 @@ def json_report(found: Sequence[Scanned], looked_at: int, known: int = 0) -> dic
 
 def _item(item: Scanned) -> dict[str, Any]:
     findings = [{**match.as_dict(), "lines": list(lines_of(item, match))} for match in item.scan.matches]
-    return {"file": item.name, "overrun": item.scan.overrun, "findings": findings}
+    return {"file": item.name, "sha256": _digest(item.text), "overrun": item.scan.overrun, "findings": findings}
+
+
+def _digest(text: str) -> str | None:
+    """The digest that ``quarantine --digest`` compares; none for a file with bytes that are no text."""
+    return None if not text or "\ufffd" in text else sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def sarif_report(found: Sequence[Scanned]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from truekeep.protect.baseline import FileChange
 from truekeep.protect.files_git import LineOrigin, last_commit, line_origins
+from truekeep.protect.files_walk import InstructionFile
 from truekeep.trust.fence import one_line
 
 _MOST_NAME = 60
@@ -42,15 +43,16 @@ class Appearance:
         }
 
 
-def appearances(root: Path, changed: Sequence[FileChange]) -> Iterator[Appearance]:
+def appearances(root: Path, changed: Sequence[FileChange], files: Sequence[InstructionFile]) -> Iterator[Appearance]:
     """Each change with where it came from: one entry for each run of lines of one commit."""
+    present = {file.name: file for file in files}
     for change in changed:
         if not change.lines:
             gone = change.kind == "removed"
             commit = last_commit(root, change.name) if gone else LineOrigin()
             yield _appearance(root, change, 0, 0, commit)
             continue
-        origins = line_origins(root, change.name)
+        origins = line_origins(root, present[change.name])
         for first, last in _runs(change.lines, origins):
             yield _appearance(root, change, first, last, origins.get(first, LineOrigin()))
 
