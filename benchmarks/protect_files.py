@@ -2,8 +2,8 @@
 
 python -m benchmarks protect-files DATA [FOLDER …]
 
-DATA is a folder with ``dev_benign.jsonl`` and ``dev_attack.jsonl``; a FOLDER has honest instruction files, any number of
-them. Everything is split in two by hash, and only the half that nobody looked at while the rules were written is
+DATA is a folder with ``dev_benign.jsonl`` and ``dev_attack.jsonl``; a FOLDER has honest instruction files, any number
+of them. Everything is split in two by hash, and only the half that nobody looked at while the rules were written is
 measured. Rows of honest rules are lines, so thirty of them make a file.
 """
 
