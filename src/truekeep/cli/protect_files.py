@@ -239,8 +239,13 @@ def _passages(home: str | None, *, create: bool = False) -> Any:
 
 @click.command("install-hook")
 @click.argument("path", default=".", type=click.Path(exists=True, file_okay=False))
-def install_hook(path: str) -> None:
+@_format("json")
+def install_hook(path: str, output: str) -> None:
     """Make git look at staged instruction files before each commit of the repository at PATH."""
     from truekeep.protect.files_hook import install_hook as install  # noqa: PLC0415 - starts git
 
-    click.echo(f"Installed {one_line(str(install(Path(path))))}")
+    hook = str(install(Path(path)))
+    if output == "json":
+        print_json({"hook": hook})
+    else:
+        click.echo(f"Installed {one_line(hook)}")

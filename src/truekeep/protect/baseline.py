@@ -26,6 +26,7 @@ from truekeep.rules.sarif import Scanned
 _FORMAT = "protect-baseline"
 _VERSION = 1
 _MOST_BYTES = 100_000_000
+"""It is read before its MAC is known; digests of all lines of the most files there may be take less."""
 _PURPOSE = "baseline"
 
 

@@ -21,7 +21,7 @@ class WalkLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class InstructionCatalog:
     """Patterns of instruction files, and what is walked through to find them."""
 
     in_repository: re.Pattern[str]
@@ -42,12 +42,12 @@ class Catalog:
 
 
 @cache
-def catalog() -> Catalog:
+def catalog() -> InstructionCatalog:
     """The table, compiled."""
     table = read_table("protect", "instruction_files.toml")
     anywhere = [path for entry in table["repository"] for path in entry["paths"]]
     home = [path for entry in table["home"] for path in entry["paths"]]
-    return Catalog(
+    return InstructionCatalog(
         in_repository=_compiled(f"**/{path}" for path in anywhere),
         in_home=_compiled(home),
         home_folders=_outermost({_fixed_folder(path) for path in home}),

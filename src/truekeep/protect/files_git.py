@@ -19,7 +19,9 @@ from truekeep.protect.files_catalog import catalog
 from truekeep.protect.files_walk import InstructionFile
 
 _SECONDS = 60
+"""The blame of a long history takes seconds; a git that hangs must not hold up a commit for good."""
 _MOST_OUTPUT = 50_000_000
+"""A blame repeats a header for each line of a file of a megabyte; nothing else is near that."""
 _QUIET = (
     *("-c", "core.fsmonitor=false"),
     *("-c", "core.hooksPath=/dev/null"),

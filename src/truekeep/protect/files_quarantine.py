@@ -26,6 +26,7 @@ from truekeep.protect.files_key import ProtectKey
 _ID = re.compile(r"pq_[0-9a-f]{12}")
 _LOCK_SECONDS = 10.0
 _MOST_SEALED = 4_000_000
+"""A whole instruction file in base64, with what is known about it."""
 _NONCE = 12
 
 

@@ -17,6 +17,7 @@ from truekeep.protect.files_walk import InstructionFile
 from truekeep.trust.fence import one_line
 
 _MOST_NAME = 60
+"""Characters of an author's name: whoever commits chooses it, and it is printed."""
 
 
 @dataclass(frozen=True, slots=True)

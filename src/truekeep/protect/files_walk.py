@@ -13,7 +13,7 @@ from pathlib import Path
 
 from truekeep import disk
 from truekeep.errors import InvalidRequest
-from truekeep.protect.files_catalog import Catalog, catalog
+from truekeep.protect.files_catalog import InstructionCatalog, catalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Walk:
 
     root: Path
     is_home: bool
-    table: Catalog
+    table: InstructionCatalog
     entries: int = 0
     stopped: str = ""
     links: list[tuple[str, str]] = field(default_factory=list)
