@@ -21,6 +21,7 @@
     ├── NotAuthenticated               nobody the service knows, or no token at all (serve/)
     ├── ServiceBusy                    more than the service takes on at once (serve/)
     ├── ServiceUnreachable             no answer from the service, or none in time (client/)
+    ├── GitFailed                      git is missing, or refuses a repository (protect/)
     ├── AnswerRefused                  an answer that is not the service's (client/)
     ├── NotAllowed                     the channel lacks the capability
     │   ├── NotServed                  only an embedded keep does that (client/; also AttributeError)

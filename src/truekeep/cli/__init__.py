@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 
 import click
 
 from truekeep import __version__
+from truekeep.cli.lazy import LazyGroup
 
 _COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo:demo", "See it work: honest facts, three attacks, recall and the snapshot."),
@@ -36,6 +36,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("incident:undo", "Take a revocation, a rewind or a consolidation back."),
     "incidents": ("incident:incidents", "List revocations, rewinds and consolidations."),
     "audit": ("audit:audit", "Read and verify the audit log."),
+    "protect": ("protect:protect", "Protect the memory you already have: look, watch, enforce, move."),
     "rules": ("rules:rules", "List, test, lint and add threat rules."),
     "extract": ("extract:extract", "Distil a transcript into memories, each with its proof."),
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
@@ -54,39 +55,9 @@ _COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-class LazyGroup(click.Group):
-    """A group that knows its commands' names and one-line help without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, in the order in which a newcomer meets them."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command when it is really called."""
-        if cmd_name not in _COMMANDS:
-            return None
-        module, attribute = _COMMANDS[cmd_name][0].split(":")
-        command: click.Command = getattr(import_module(f"truekeep.cli.{module}"), attribute)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was called; of a name that is none, say which one is nearest."""
-        if args and args[0] not in _COMMANDS and not ctx.resilient_parsing:
-            from difflib import get_close_matches  # noqa: PLC0415 - only when something was mistyped
-
-            near = get_close_matches(args[0], _COMMANDS, n=1)
-            ctx.fail("There is no such command." + (f" Did you mean '{near[0]}'?" if near else ""))
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, from the table above."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup, table=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="truekeep")
 def cli() -> None:
     """Long-term memory for AI agents that cannot be poisoned into acting."""
