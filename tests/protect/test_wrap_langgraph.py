@@ -232,7 +232,10 @@ def test_reconcile_tells_then_takes_in_and_can_be_taken_back(store: SqliteStore,
     assert item is not None
     assert item.value["truekeep"]["may_act"] is False
     undo(wrapped.sidecar, done.undo)
-    assert [one.key for one in reconcile(wrapped).unknown] == ["unknown", "changed"]
+    after = reconcile(wrapped)
+    assert [[one.key for one in kind] for kind in (after.unknown, after.changed, after.gone)] == [
+        ["unknown"], ["changed"], ["gone"],
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

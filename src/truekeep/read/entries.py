@@ -204,12 +204,12 @@ class Entries:
             "dropped": [_body(row) for row in dropped],
         }
         with self._ledger.writing() as entry:
-            for row in taken:
-                entry.set(_TABLE, self._name(row.place), _body(row), _tag(store))
             for row in dropped:
                 sealed = self._ledger.get(_TABLE, self._name(row.place))
                 if sealed is not None:
                     entry.remove(_TABLE, sealed.row)
+            for row in taken:
+                entry.set(_TABLE, self._name(row.place), _body(row), _tag(store))
             entry.put(_TABLE, undo, body, _UNDO)
             entry.event("entries.reconciled", undo=undo, taken=len(taken), dropped=len(dropped))
         return undo

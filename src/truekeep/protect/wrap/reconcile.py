@@ -85,7 +85,8 @@ def reconcile(wrapped: Reconcilable, *, apply: bool = False) -> Reconciliation:
     dead = [row for place, row in rows.items() if place not in seen and row.pending is None]
     found.gone += [row.place for row in dead]
     if apply and (taken or dead):
-        found.undo = entries.reconciled(sidecar.store, taken, dead)
+        before = [rows[row.place] for row in taken if row.place in rows]
+        found.undo = entries.reconciled(sidecar.store, taken, [*dead, *before])
     return found
 
 

@@ -18,6 +18,8 @@ MEMBER = "truekeep"
 """The member of a value that says where it came from and whether it may act."""
 _MOST_NESTED = 32
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,64}", re.ASCII)
+"""A name, an id, a hash or a moment: nothing that reads as a sentence."""
 _MARK = re.compile(r"- \[as of \d{4}-\d{2}-\d{2} \| [^|\]\n]{0,300} \| informs only(?: \| older)?\] ")
 _TOO_DEEP = "[left out: nested too deeply]"
 
@@ -92,8 +94,8 @@ def changed(
         return _TOO_DEEP
     if isinstance(value, Mapping):
         return {
-            _key(key, change) if keys else key: fence.one_line(one)[:200]
-            if depth == 0 and key in kept and isinstance(one, str)
+            _key(key, change) if keys else key: one
+            if depth == 0 and key in kept and isinstance(one, str) and _PLAIN_NAME.fullmatch(one)
             else changed(one, change, keys=keys, depth=depth + 1)
             for key, one in value.items()
         }
