@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.protect.hostile_texts import hostile_texts
 from truekeep import Keep, TruekeepError
-from truekeep.redteam.disguises import battery
 
 pytest.importorskip("langgraph.store.sqlite")
 from langgraph.store.sqlite import SqliteStore
@@ -241,9 +241,9 @@ def test_reconcile_tells_then_takes_in_and_can_be_taken_back(store: SqliteStore,
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["through", "behind"])
 def test_no_hostile_entry_reaches_a_prompt_unmarked_or_acts(
-    store: SqliteStore, keep: Keep, way: str, hostile: Callable[[], list[str]]
+    store: SqliteStore, keep: Keep, way: str
 ) -> None:
-    texts = list(dict.fromkeys([*hostile(), *(text for _, text in battery())]))
+    texts = hostile_texts()
     wrapped = enforced(store, keep, channel="web", principal="example.com")
     for number, text in enumerate(texts):
         try:
