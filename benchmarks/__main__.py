@@ -9,6 +9,8 @@ python -m benchmarks screens    the screens on public sets, family by family; ha
 python -m benchmarks redteam    the published red-team report; has options and a table of its own
 python -m benchmarks calls PATH | trajectories [PATH] | ablation [PATH]
                                 how the act boundary fares on other people's calls and sessions
+python -m benchmarks protect-files DATA [FOLDER …]
+                                alarms on honest instruction files, and plants that are found in them
 python -m benchmarks framework-tests NAME CHECKOUT
                                 a framework's own tests of its stores and sessions, run against ours
 """
@@ -42,6 +44,7 @@ BOUNDARY = {
     "calls": "benchmarks.boundary.calls",
     "trajectories": "benchmarks.boundary.trajectories",
     "ablation": "benchmarks.boundary.ablation",
+    "protect-files": "benchmarks.protect_files",
 }
 """Those that take a file to measure on."""
 RESULTS = Path(__file__).parent / "results"

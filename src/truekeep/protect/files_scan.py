@@ -36,6 +36,10 @@ class InstructionScanner:
     def __init__(self, paths: Paths) -> None:
         self._engine = Engine(instruction_rules(paths.config), limits=_LIMITS, cache_dir=paths.cache / "rules")
 
+    def wait(self) -> None:
+        """Wait until the rules are compiled, so that what is measured is not the first start."""
+        self._engine.wait()
+
     def scanned(self, file: InstructionFile) -> Scanned:
         """What is found in one file; one that could not be read is an overrun, which is never clean."""
         if file.unread:
@@ -99,7 +103,7 @@ def _of_screens(text: str) -> list[Match]:
 
 
 def _as_match(text: str, finding: Finding) -> Match:
-    span = finding.span or (0, 0)
+    span = finding.span
     rule = Rule(
         id=finding.rule_id,
         title=finding.reason[:1].upper() + finding.reason[1:],

@@ -43,17 +43,20 @@ class _Walk:
     """Links in the place of instruction files or folders of them: path below the root, and where the link leads."""
 
 
-def instruction_files(root: Path, *, is_home: bool = False) -> list[InstructionFile]:
-    """Every instruction file below ``root``, by path; ``is_home`` looks where agents keep those of a user."""
+def instruction_files(root: Path, *, within: str = "", is_home: bool = False) -> list[InstructionFile]:
+    """Every instruction file below ``root``, by path; ``is_home`` looks where agents keep those of a user.
+
+    ``within`` is a folder below the root to stay in: which file is one is decided by its path below the root.
+    """
     if not root.is_dir():
         raise InvalidRequest("There is no such directory.", code="no_such_directory")
     walk = _Walk(root.resolve(), is_home, catalog())
-    names: list[str] = []
-    for name in _candidates(walk):
+    names: dict[str, None] = {}
+    for name in (*_candidates(walk, within), *_linked(walk)):
         if len(names) >= walk.table.limits.files:
             walk.stopped = f"there are more than {walk.table.limits.files:,} instruction files"
             break
-        names.append(name)
+        names[name] = None
     found = {name: read_instruction_file(walk.root, name) for name in names}
     for name, reason in _unfollowed(walk, found):
         found[name] = InstructionFile(name, unread=reason)
@@ -70,9 +73,9 @@ def read_instruction_file(root: Path, name: str) -> InstructionFile:
         return InstructionFile(name, unread=f"not read: {(error.strerror or type(error).__name__).lower()}")
 
 
-def _candidates(walk: _Walk) -> Iterator[str]:
+def _candidates(walk: _Walk, within: str) -> Iterator[str]:
     if not walk.is_home:
-        yield from _below(walk, "", 0)
+        yield from _below(walk, within, within.count("/"))
         return
     for folder in walk.table.home_folders:
         if _has_link(walk.root, folder):
@@ -123,6 +126,29 @@ def _note_link(walk: _Walk, name: str) -> None:
     table = walk.table
     if table.is_instruction_file(name, is_home=walk.is_home) or table.may_hold_some(name, is_home=walk.is_home):
         walk.links.append((name, os.path.realpath(walk.root / name)))
+
+
+def _linked(walk: _Walk) -> Iterator[str]:
+    """What links in the place of instruction files lead to below the root: agents read it under the link's name."""
+    for _, target in walk.links:
+        path = Path(target)
+        if not path.is_relative_to(walk.root):
+            continue
+        if path.is_file():
+            yield path.relative_to(walk.root).as_posix()
+        elif path.is_dir():
+            yield from (found.relative_to(walk.root).as_posix() for found in _markdown(walk, path))
+
+
+def _markdown(walk: _Walk, folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            walk.entries += 1
+            if walk.entries > walk.table.limits.entries:
+                walk.stopped = "a folder that a link leads to is too large"
+                return
+            if name.lower().endswith((".md", ".mdc")):
+                yield Path(parent, name)
 
 
 def _unfollowed(walk: _Walk, found: dict[str, InstructionFile]) -> Iterator[tuple[str, str]]:
