@@ -52,7 +52,9 @@ def report(keep_name: str, home: str | None, output: str) -> None:
 
 
 @click.command()
-@click.option("--langgraph", "file", type=click.Path(exists=True, dir_okay=False), help="A file of LangGraph's SQLite store.")
+@click.option(
+    "--langgraph", "file", type=click.Path(exists=True, dir_okay=False), help="A file of LangGraph's SQLite store."
+)
 @click.option("--open", "opener", help="MODULE:FUNCTION that takes the keep and gives your wrapped store.")
 @click.option("--name", default="langgraph", show_default=True, help="The name the store was wrapped under.")
 @click.option("--channel", default="user", show_default=True, help="The channel it was wrapped with.")

@@ -97,9 +97,7 @@ class Tally:
 class Entries:
     """The rows of one keep about entries in other stores."""
 
-    def __init__(
-        self, ledger: Ledger, reader: RecordReader, audience: Audience, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, ledger: Ledger, reader: RecordReader, audience: Audience, clock: Callable[[], datetime]) -> None:
         self._ledger = ledger
         self._reader = reader
         self._audience = audience
@@ -136,7 +134,7 @@ class Entries:
                 entry.event(kind, written=len(written), removed=len(removed))
 
     def decided(self, item_id: str) -> tuple[str, Memory | None]:
-        """What became of a review item (``open``, ``approved``, ``rejected`` …), and the memory that an approval made."""
+        """What became of a review item (``open``, ``approved`` …), and the memory that an approval made."""
         sealed = self._ledger.get("queue", item_id)
         item = item_from(sealed) if sealed is not None else None
         if item is None:

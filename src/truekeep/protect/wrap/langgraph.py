@@ -189,7 +189,9 @@ def _entry(item: Item) -> GivenEntry:
 
 def _given(op: PutOp) -> GivenEntry:
     extra = {"index": op.index, "ttl": op.ttl}
-    return GivenEntry(tuple(op.namespace), op.key, op.value, {name: one for name, one in extra.items() if one is not None})
+    return GivenEntry(
+        tuple(op.namespace), op.key, op.value, {name: one for name, one in extra.items() if one is not None}
+    )
 
 
 def _with(item: Any, seen: SeenEntry) -> Any:

@@ -82,7 +82,11 @@ class ProtectedVectorStore:
             allowed = {one.key: one.value for one in plan.allowed}
             kept = [(vector, allowed[key], key) for vector, _, key in rows if key in allowed]
             columns = [list(column) for column in zip(*kept, strict=True)]
-            result = self._vectors.insert(**dict(zip(("vectors", "payloads", "ids"), columns, strict=True))) if kept else None
+            result = (
+                self._vectors.insert(**dict(zip(("vectors", "payloads", "ids"), columns, strict=True)))
+                if kept
+                else None
+            )
         self.sidecar.settle(plan)
         return result
 

@@ -31,9 +31,7 @@ def wrap_retriever(
     influence_only: bool = False,
 ) -> Callable[..., Any]:
     """The same callable; its documents are marked or blocked as the entries of a wrapped store are."""
-    sidecar = Sidecar(
-        keep, store=name, channel="import", mode=mode, session=session, influence_only=influence_only
-    )
+    sidecar = Sidecar(keep, store=name, channel="import", mode=mode, session=session, influence_only=influence_only)
 
     @wraps(retrieve)
     def retrieved(*arguments: Any, **options: Any) -> Any:

@@ -140,7 +140,9 @@ class Sidecar:
         memories = {row.place: verdicts[row.place].memory_id if row.place in verdicts else None for row in going}
         if not self.enforces:
             return PlannedWrite(going, list(given), memories)
-        return PlannedWrite(going, [self._plain(one) for place, one in latest.items() if place not in stopped], memories)
+        return PlannedWrite(
+            going, [self._plain(one) for place, one in latest.items() if place not in stopped], memories
+        )
 
     def _require_none_refused(self, rows: Sequence[EntryRow]) -> None:
         """Of a batch with something in it that is rejected nothing is written, and nothing remembered."""
