@@ -35,6 +35,7 @@ from truekeep.quarantine.removal import Removal
 from truekeep.quarantine.tombstones import Burial, Tombstones
 from truekeep.read.audience import Audience
 from truekeep.read.browse import Browser, History
+from truekeep.read.entries import Entries
 from truekeep.read.exposures import Exposures
 from truekeep.read.reader import RecordReader
 from truekeep.read.recall import Recaller, RecallQuery
@@ -110,6 +111,7 @@ class WayOut:
     origin_index: OriginIndex
     marks: Marks
     browser: Browser
+    entries: Entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,17 +208,19 @@ def _way_out(ground: Ground, claims: ClaimParts) -> WayOut:
     versions = Versions(ledger)
     exposures = Exposures(ledger, clock)
     origin_index, marks = OriginIndex(ledger), Marks(ledger)
+    audience = Audience(claims.channels, claims.sessions, exposures)
     return WayOut(
         reader=reader,
         versions=versions,
         history=History(ledger, reader, versions),
         exposures=exposures,
-        audience=Audience(claims.channels, claims.sessions, exposures),
+        audience=audience,
         recaller=Recaller(ledger, ground.catalog, Gists(ledger, ground.catalog), versions, reader, settings),
         snapshots=Snapshots(ledger, reader, panel, exposures, settings, clock, marks),
         origin_index=origin_index,
         marks=marks,
         browser=Browser(ledger, origin_index, reader, clock),
+        entries=Entries(ledger, reader, audience, clock),
     )
 
 

@@ -76,6 +76,7 @@ class Keep:
         self.grants = house.acting.boundary.grants
         self.review = house.upkeep.review
         self.audit = house.upkeep.audit
+        self.entries = house.way_out.entries
         self.working = house.extraction.working
         self.prompts = house.extraction.prompts
         self.extraction = house.extraction.extractions

@@ -16,6 +16,8 @@ _COMMANDS: CommandTable = {
     "quarantine": ("protect_files:quarantine", "Take a passage out of a file."),
     "undo": ("protect_files:undo", "Put a quarantined passage back."),
     "install-hook": ("protect_files:install_hook", "Look at instruction files before each git commit."),
+    "report": ("protect_wrap:report", "Show what wrapped stores saw, and what would have been held."),
+    "reconcile": ("protect_wrap:reconcile", "Compare a wrapped store with what the keep knows of it."),
 }
 
 

@@ -59,6 +59,7 @@ TREATMENTS = {
     "working": Treatment.GOES,
     "jobs": Treatment.GOES,
     "grants": Treatment.GOES,
+    "entries": Treatment.GOES,
     "tombstones": Treatment.IS_CLEARED,
     "answers": Treatment.IS_CLEARED,
     "rivals": Treatment.IS_CLEARED,

@@ -35,6 +35,7 @@ TABLES = (
     "prompts",
     "notes",
     "grants",
+    "entries",
 )
 """The sealed tables. All have one shape, so one MAC and one verification serve them all."""
 

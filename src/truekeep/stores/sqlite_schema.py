@@ -39,6 +39,7 @@ MIGRATIONS: Migrations = (
     "".join(_SEALED.format(table=name, card=", card BLOB" if name in CARDED else "") for name in TABLES[:_FIRST])
     + _EVENTS,
     _SEALED.format(table="grants", card=""),
+    _SEALED.format(table="entries", card=""),
 )
 """One script for each schema version, in order. A released one is never edited; changes are appended."""
 

@@ -27,6 +27,7 @@ def dashboard(desk: Seated) -> Response:
     with desk.open() as keep:
         days = keep.audit.writes_by_day(now.date(), _DAYS)
         rejected = keep.audit.rejected_sources(first)
+        wrapped = keep.entries.tallies()
         cards = [card for group in keep.review.groups() for card in group.cards]
     waited = [(now - card.item.created_at).total_seconds() for card in cards]
     counts = ages(waited, [limit * 86_400 for limit in _LIMITS])
@@ -44,6 +45,7 @@ def dashboard(desk: Seated) -> Response:
         queue=list(zip(_spans(), counts, strict=True)),
         waiting=len(waited),
         oldest=now - timedelta(seconds=max(waited)) if waited else None,
+        wrapped=wrapped,
         scores=scores.last(desk.service.pool.paths),
     )
 
