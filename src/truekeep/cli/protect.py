@@ -9,7 +9,9 @@ import click
 
 from truekeep.cli.lazy import CommandTable, LazyGroup
 
-_COMMANDS: CommandTable = {}
+_COMMANDS: CommandTable = {
+    "mcp": ("protect_mcp:mcp", "Put a keep in front of an MCP server."),
+}
 
 
 @click.group(cls=LazyGroup, table=_COMMANDS)
