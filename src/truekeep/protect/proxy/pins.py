@@ -101,9 +101,8 @@ class Pins:
             self._keep.session(session, tools=tools, learn=False)
 
     def _kept(self, session: str, name: str) -> Mapping[str, Any] | None:
-        found = self._keep.actions.tool(session, name)
-        # A declaration in the settings may be a pattern that fits this name; it is no pin.
-        kept = found.schema.get(_DEFINITION) if found.name == name else None
+        found = self._keep.actions.declared(session).get(name)
+        kept = found.schema.get(_DEFINITION) if found is not None else None
         return kept if isinstance(kept, Mapping) else None
 
 
