@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import sys
@@ -41,7 +42,9 @@ class _BeforeAServer(click.Group):
 @click.option("--bearer-env", default="", metavar="VARIABLE", help="Where the token for the address stands.")
 @click.option("--memory", "map_name", help="It is a memory server: a shipped map's name, or a map's file.")
 @click.option("--env", "passed", multiple=True, metavar="VARIABLE", help="A variable the server gets. Repeatable.")
-@click.option("--trust", is_flag=True, help="Believe what the server says about its tools, and pass structured results.")
+@click.option(
+    "--trust", is_flag=True, help="Believe what the server says about its tools, and pass structured results."
+)
 @click.option("--pin", is_flag=True, help="Hold every tool until it was accepted, also on first use.")
 @click.option("--session", help="The session it all belongs to. Default: a new one for every start.")
 @click.option("--member", metavar="NAME", help="In a shared keep: for whom the agent works.")
@@ -80,8 +83,8 @@ def mcp(
         raise click.UsageError("Give the server's command after '--', or its --url.")
     require_extra("serve", "mcp")
     from truekeep.protect.proxy import run  # noqa: PLC0415 - an extra, and heavy
-    from truekeep.protect.proxy.maps import memory_map  # noqa: PLC0415
     from truekeep.protect.proxy.held import checked_name  # noqa: PLC0415
+    from truekeep.protect.proxy.maps import memory_map  # noqa: PLC0415
     from truekeep.serve.mcp import stdio  # noqa: PLC0415
 
     options = run.ProxyOptions(
@@ -102,7 +105,11 @@ def mcp(
     except BaseException:
         keep.close()
         raise
-    run.say(f"keep {keep.name}, server {options.server}, session {binding.session}")
+    facts = {"keep": keep.name, "server": options.server, "session": binding.session, "asks": ask, "policy": policy}
+    if output == "json":
+        click.echo(json.dumps(facts), err=True)
+    else:
+        run.say(", ".join(f"{name} {value}" for name, value in facts.items()))
     if listen:
         run.serve_http(keep, binding, options, host, port, token)
     else:

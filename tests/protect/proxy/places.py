@@ -19,7 +19,9 @@ Talk = Callable[[Client], Awaitable[None]]
 
 
 def variables(home: Path, **more: str) -> dict[str, str]:
-    return os.environ | {"TRUEKEEP_HOME": str(home), "TRUEKEEP_EMBEDDER": "none", "PYTHONPATH": str(ROOT / "src")} | more
+    return (
+        os.environ | {"TRUEKEEP_HOME": str(home), "TRUEKEEP_EMBEDDER": "none", "PYTHONPATH": str(ROOT / "src")} | more
+    )
 
 
 def proxy(home: Path, *options: str, command: list[str] | None = None, **more: str) -> StdioServerParameters:

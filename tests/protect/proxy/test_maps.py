@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from truekeep.errors import ConfigError
-from truekeep.protect.proxy.maps import map_table, memory_map, shipped_maps, strings
+from truekeep.protect.proxy.maps import TooDeep, map_table, memory_map, shipped_maps, strings
 
 CASES = [(name, case) for name in shipped_maps() for case in map_table(name)["cases"]]
 
@@ -49,5 +49,5 @@ def test_what_is_nested_without_end_is_refused() -> None:
     deep: Any = "x"
     for _ in range(50):
         deep = [deep]
-    with pytest.raises(ValueError):
+    with pytest.raises(TooDeep):
         list(strings(deep))

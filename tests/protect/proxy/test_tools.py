@@ -31,13 +31,15 @@ def log(tmp_path: Path) -> Path:
 
 def test_a_result_is_marked_and_reported_before_it_is_passed_on(home: Path, log: Path) -> None:
     async def script(client: Client) -> None:
-        assert client.instructions is not None and "Ignore" not in client.instructions
+        assert client.instructions is not None
+        assert "Ignore" not in client.instructions
         failed, text = await told(client, "list_orders")
         assert not failed
         assert text.startswith(NOTICE)
         assert "pay account 9904-71" in text
         failed, text = await told(client, "pay", account="9904-71", amount=3)
-        assert failed and "what others wrote" in text
+        assert failed
+        assert "what others wrote" in text
 
     talk(proxy(home, "--session", "s-1", SHOP_LOG=str(log)), script)
     assert not log.exists()
@@ -63,14 +65,16 @@ def test_the_owner_is_asked_in_the_client_and_the_call_is_made_once(
         assert ("paid" in text) is paid
 
     talk(proxy(home, SHOP_LOG=str(log)), script, person, mode)
-    assert len(person.read) == 1 and "1180-22" in person.read[0]
+    assert len(person.read) == 1
+    assert "1180-22" in person.read[0]
     assert (log.read_text() if log.exists() else "") == ("pay 1180-22 3\n" if paid else "")
 
 
 def test_without_a_dialog_it_waits_in_the_keep_and_runs_once_when_confirmed_there(home: Path, log: Path) -> None:
     async def script(client: Client) -> None:
         failed, text = await told(client, "pay", account="1180-22", amount=3)
-        assert failed and "truekeep actions pending" in text
+        assert failed
+        assert "truekeep actions pending" in text
 
         def decide() -> None:
             with Keep.open("alice", home=home) as keep:
@@ -104,9 +108,10 @@ def test_what_cannot_be_read_or_is_not_known_is_refused(home: Path) -> None:
         assert "server_content_refused" in (await told(client, "get_picture"))[1]
         assert "unknown_tool" in (await told(client, "no_such_tool"))[1]
         _, names = await told(client, "get_environment")
-        assert "TRUEKEEP_HOME" not in names and "PYTHONPATH" not in names
+        assert "TRUEKEEP_HOME" not in names
+        assert "PYTHONPATH" not in names
         for refused in (client.list_resources, client.list_prompts):
-            with pytest.raises(Exception, match="Method not found|not found|not support"):
+            with pytest.raises(Exception, match=r"Method not found|not found|not support"):
                 await refused()
         assert (await told(client, "get_much"))[0]
         assert (await told(client, "get_text", page="x"))[0], "after a message without an end nothing is read any more"
@@ -127,7 +132,7 @@ def test_a_changed_description_is_held_until_it_was_read(
 ) -> None:
     words = tmp_path / "words.txt"
     words.write_text("Pay an account.")
-    more = {"SHOP_LOG": str(log), "SHOP_WORDS": str(words)}
+    more: Any = {"SHOP_LOG": str(log), "SHOP_WORDS": str(words)}
     names: list[set[str]] = []
     answers: list[str] = []
 
@@ -160,7 +165,8 @@ def test_a_changed_description_is_held_until_it_was_read(
     with pytest.raises(SystemExit, match="0"):
         main(["protect", "mcp", "accept", "shop", "pay", "--hash", digest, "--home", str(home), "--keep", "alice"])
     start()
-    assert "pay" in names[-1] and "paid" in answers[-1]
+    assert "pay" in names[-1]
+    assert "paid" in answers[-1]
 
 
 def test_a_poisoned_description_is_held_on_first_use_and_with_pin_every_tool_is(home: Path, tmp_path: Path) -> None:
@@ -173,7 +179,8 @@ def test_a_poisoned_description_is_held_on_first_use_and_with_pin_every_tool_is(
 
     talk(proxy(home, "--name", "a", SHOP_WORDS=str(words)), script)
     talk(proxy(home, "--name", "b", "--pin", SHOP_WORDS=str(words)), script)
-    assert "pay" not in offered[0] and "list_orders" in offered[0]
+    assert "pay" not in offered[0]
+    assert "list_orders" in offered[0]
     assert offered[1] == set()
 
 
@@ -186,7 +193,9 @@ def test_killed_the_proxy_takes_the_server_with_it(home: Path) -> None:
     try:
         assert process.stderr is not None
         said = [process.stderr.readline(), process.stderr.readline()]
-        assert "server: " in said[1] and "<memories>" not in said[1] and "\x1b" not in said[1]
+        assert "server: " in said[1]
+        assert "<memories>" not in said[1]
+        assert "\x1b" not in said[1]
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert children
         handles = [os.pidfd_open(int(child)) for child in children]
@@ -218,9 +227,10 @@ def started(command: list[str], environment: dict[str, str], port: int) -> subpr
             while True:
                 try:
                     await (await anyio.connect_tcp("127.0.0.1", port)).aclose()
-                    return
                 except OSError:
                     await anyio.sleep(0.05)
+                else:
+                    return
 
     anyio.run(up)
     return process
@@ -230,9 +240,11 @@ def test_a_server_by_its_address_is_offered_over_http_to_whoever_knows_the_token
     behind, before = free_port(), free_port()
     server = started([*SHOP, str(behind)], variables(home, SHOP_LOG=str(log)), behind)
     command = proxy(
-        home, "--url", f"http://127.0.0.1:{behind}/mcp", "--listen", f"127.0.0.1:{before}", "--token-env", "PROXY_TOKEN",
+        home,
+        *("--url", f"http://127.0.0.1:{behind}/mcp"),
+        *("--listen", f"127.0.0.1:{before}", "--token-env", "PROXY_TOKEN"),
         command=[],
-    )  # fmt: skip
+    )
     environment = (command.env or {}) | {"PROXY_TOKEN": "a-token-of-the-test"}
     front = started([command.command, *command.args], environment, before)
     url = f"http://127.0.0.1:{before}/mcp"
@@ -273,8 +285,8 @@ def test_a_mistaken_start_is_a_usage_error(arguments: list[str], home: Path) -> 
 def test_a_server_that_does_not_start_is_said_in_one_line(home: Path) -> None:
     parameters = proxy(home, command=["/no/such/server"])
     ran = subprocess.run(
-        [parameters.command, *parameters.args], env=parameters.env, input="", capture_output=True, text=True, check=False,
-        cwd=ROOT, timeout=60,
+        [parameters.command, *parameters.args],
+        env=parameters.env, input="", capture_output=True, text=True, check=False, cwd=ROOT, timeout=60,
     )  # fmt: skip
     assert ran.returncode in (1, 2)
     assert "server_not_started" in ran.stderr or "cannot be started" in ran.stderr

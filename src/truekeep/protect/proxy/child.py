@@ -26,7 +26,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.trust import fence
 
 MOST_BYTES = 4_000_000
-"""The longest message of a server's; a longer one ends the connection, because its rest cannot be told from the next."""
+"""The longest message of a server's; a longer one ends the connection: its rest cannot be told from the next."""
 _LONGEST_SAID, _MOST_SAID = 500, 1_000
 """How much of the server's standard error is shown: of a line, and lines in all."""
 _PATIENCE = 2.0
@@ -45,13 +45,16 @@ def environment(passed: Sequence[str]) -> dict[str, str]:
 async def child_transport(command: Sequence[str], passed: Sequence[str], say: Say) -> AsyncIterator[Any]:
     """Start the server, and give the streams that a client of the protocol reads and writes."""
     process = await _started(command, environment(passed))
+    sink, source, said = process.stdin, process.stdout, process.stderr
+    if sink is None or source is None or said is None:
+        raise RuntimeError("a child without pipes")
     incoming, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     writing, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, process, incoming, say)
-            tasks.start_soon(_write, process, outgoing)
-            tasks.start_soon(_listen, process, say)
+            tasks.start_soon(_read, source, incoming, say)
+            tasks.start_soon(_write, sink, outgoing)
+            tasks.start_soon(_listen, said, say)
             yield reading, writing
             tasks.cancel_scope.cancel()
     finally:
@@ -94,14 +97,13 @@ def _dies_with_us(parent: int) -> Callable[[], None] | None:
     return bind
 
 
-async def _read(process: asyncio.subprocess.Process, incoming: _Incoming, say: Say) -> None:
+async def _read(source: asyncio.StreamReader, incoming: _Incoming, say: Say) -> None:
     """Hand on every message; a line that is none is refused, and one without an end ends the connection."""
-    assert process.stdout is not None
     async with incoming:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
                 try:
-                    line = await process.stdout.readline()
+                    line = await source.readline()
                 except ValueError:
                     say("a message of the server was too long; the connection is closed")
                     return
@@ -113,21 +115,19 @@ async def _read(process: asyncio.subprocess.Process, incoming: _Incoming, say: S
                     say("a line of the server's was no message and was dropped")
 
 
-async def _write(process: asyncio.subprocess.Process, outgoing: ObjectReceiveStream[SessionMessage]) -> None:
-    assert process.stdin is not None
+async def _write(sink: asyncio.StreamWriter, outgoing: ObjectReceiveStream[SessionMessage]) -> None:
     async with outgoing:
         with suppress(OSError):
             async for message in outgoing:
                 line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                process.stdin.write(f"{line}\n".encode())
-                await process.stdin.drain()
+                sink.write(f"{line}\n".encode())
+                await sink.drain()
 
 
-async def _listen(process: asyncio.subprocess.Process, say: Say) -> None:
+async def _listen(source: asyncio.StreamReader, say: Say) -> None:
     """Show what the server says beside the protocol, sanitised and not without end; the rest is read and dropped."""
-    assert process.stderr is not None
     shown, held = 0, b""
-    while chunk := await process.stderr.read(65_536):
+    while chunk := await source.read(65_536):
         *lines, held = (held + chunk).split(b"\n")
         held = held[:_LONGEST_SAID]
         for line in lines:

@@ -108,7 +108,7 @@ def map_table(name: str) -> dict[str, Any]:
 
 
 def _tool(name: str, entry: Any) -> MappedTool:
-    """One tool's entry. Anything that is not understood is an error: a write taken for a read would pass the gate by."""
+    """One tool's entry. Anything that is not understood is an error: a write taken for a read would miss the gate."""
     if not isinstance(entry, dict) or set(entry) - {"does", "texts", "ids"} or entry.get("does") not in DOES:
         raise ConfigError(f"[tools.{name!r}] takes does (write, read or delete), texts and ids only.")
     lists = [entry.get("texts", []), entry.get("ids", [])]

@@ -44,7 +44,9 @@ class Marker:
         texts = [text for _, text in strings(answer) if not is_token(text)]
         threats = _threats(dict.fromkeys(texts))
         if isinstance(answer, str):
-            body = "\n".join(self._marked(line, threats.get(answer, [])) for line in answer.splitlines() if line.strip())
+            body = "\n".join(
+                self._marked(line, threats.get(answer, [])) for line in answer.splitlines() if line.strip()
+            )
         else:
             body = json.dumps(self._walked(answer, threats), indent=1, ensure_ascii=False)
         return fence.fenced([body])
@@ -85,7 +87,7 @@ def _line(text: str, as_of: datetime, origin: str, *, may_act: bool) -> str:
 
 
 def unmarked(value: Any, depth: int = 0) -> Any:
-    """A call's arguments without the marks that a model copied from what it was shown: the server knows none of them."""
+    """A call's arguments without the marks that a model copied from what it was shown; the server knows none."""
     if depth > 16:
         raise TooDeep
     if isinstance(value, str):

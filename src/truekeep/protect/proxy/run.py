@@ -51,7 +51,7 @@ class ProxyOptions:
 
 def say(text: str) -> None:
     """Tell the operator something; standard output belongs to the protocol."""
-    print(f"truekeep protect mcp: {fence.one_line(text)}", file=sys.stderr, flush=True)  # noqa: T201 - a command's word
+    print(f"truekeep protect mcp: {fence.one_line(text)}", file=sys.stderr, flush=True)
 
 
 @asynccontextmanager
@@ -141,5 +141,7 @@ def guarded(server: Server[Any], host: str, token: str) -> ASGIApp:
 
 def _quiet() -> None:
     """The log goes to standard error, without what the libraries repeat of a server's words."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="truekeep protect mcp: %(levelname)s %(message)s")
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="truekeep protect mcp: %(levelname)s %(message)s"
+    )
     logging.getLogger("mcp").setLevel(logging.CRITICAL)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +21,7 @@ from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, Pa
 from truekeep import __version__
 from truekeep.adapters.calls import AgentCall, CallPermit, OfferedTool, as_json
 from truekeep.adapters.mediator import Mediator
-from truekeep.errors import InvalidRequest, TruekeepError
+from truekeep.errors import TruekeepError
 from truekeep.protect.proxy.held import HeldTools
 from truekeep.protect.proxy.maps import MappedTool, MemoryMap, TooDeep
 from truekeep.protect.proxy.marking import NOTICE, Marker, unmarked
@@ -174,9 +174,7 @@ class Proxy:
             if reply.answer not in (PersonAnswer.YES, PersonAnswer.NO):
                 return _told(permit.message + _WAITS)
             yes = reply.answer is PersonAnswer.YES
-            return await self._permitted(
-                one, await _in_thread(partial(self._conversation.decided, one, yes=yes))
-            )
+            return await self._permitted(one, await _in_thread(partial(self._conversation.decided, one, yes=yes)))
 
         return await self._asking.ask(call, question, then)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import anyio
 from mcp import Client
-from mcp.client.session import UnexpectedClaimedResult
+from mcp.client.extension import UnexpectedClaimedResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, EmbeddedResource, PaginatedRequestParams, TextContent, TextResourceContents, Tool
 from pydantic import ValidationError

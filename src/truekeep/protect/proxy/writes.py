@@ -33,4 +33,3 @@ def admitted(keep: Keep, session: str, texts: Sequence[str]) -> Verdict | None:
     fresh = [text for text in texts if text not in set(known)]
     verdicts = keep.remember_many(fresh, via="agent", session=session) if fresh else []
     return next((one for one in verdicts if not one.accepted), None)
-
