@@ -6,6 +6,7 @@ rules and not stored a second time, so a write that was cut off between the side
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,12 +20,19 @@ REFUSED = (
     "tell the owner. What is held waits in 'truekeep review list'."
 )
 _MOST_TEXTS = 500
+_one_at_a_time = threading.Lock()
+"""Two calls with the same text must not both find that it is new."""
 
 
 def admitted(keep: Keep, session: str, texts: Sequence[str]) -> Verdict | None:
     """The first verdict that keeps a write from the server, or nothing if all of it is let in."""
     if len(texts) > _MOST_TEXTS:
         return Verdict(Decision.REJECT, "too_many_texts", "A call has more texts than are judged together.")
+    with _one_at_a_time:
+        return _judged(keep, session, texts)
+
+
+def _judged(keep: Keep, session: str, texts: Sequence[str]) -> Verdict | None:
     known = [text for text in texts if keep.review.known(text) is not None]
     for text in known:
         weighed = keep.weigh(text, via="agent", session=session)
