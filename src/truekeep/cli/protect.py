@@ -10,6 +10,12 @@ import click
 from truekeep.cli.lazy import CommandTable, LazyGroup
 
 _COMMANDS: CommandTable = {
+    "scan": ("protect_files:scan", "Look for threats in CLAUDE.md, AGENTS.md and their kin."),
+    "baseline": ("protect_files:baseline", "Take down instruction files as they are."),
+    "diff": ("protect_files:diff", "Say what appeared since, by which commit or owner, and when."),
+    "quarantine": ("protect_files:quarantine", "Take a passage out of a file."),
+    "undo": ("protect_files:undo", "Put a quarantined passage back."),
+    "install-hook": ("protect_files:install_hook", "Look at instruction files before each git commit."),
     "mcp": ("protect_mcp:mcp", "Put a keep in front of an MCP server."),
 }
 
