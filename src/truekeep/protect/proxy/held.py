@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest, UnknownId
-from truekeep.protect.proxy.pins import HeldTool, Pins
+from truekeep.protect.proxy.pins import HeldTool, PinnedTools
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
@@ -18,7 +18,7 @@ class HeldTools:
 
     def __init__(self, keep: Keep, server: str, *, first_use: bool = True) -> None:
         self.server = server
-        self._pins = Pins(keep, server)
+        self._pins = PinnedTools(keep, server)
         self._first_use = first_use
         self._held: dict[str, HeldTool] = {}
 
@@ -36,7 +36,7 @@ class HeldTools:
 
 def waiting(keep: Keep, server: str) -> list[HeldTool]:
     """The tools of a server that wait for somebody, as they were offered last."""
-    return Pins(keep, server).noted()
+    return PinnedTools(keep, server).noted()
 
 
 def accept(keep: Keep, server: str, tool: str, digest: str) -> HeldTool:
@@ -48,7 +48,7 @@ def accept(keep: Keep, server: str, tool: str, digest: str) -> HeldTool:
             code="unknown_held_tool",
             hint="List what is held with 'truekeep protect mcp accept SERVER'.",
         )
-    Pins(keep, server).accept(found)
+    PinnedTools(keep, server).accept(found)
     return found
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _DEFINITION = "definition"
 _LONGEST = 64_000
+"""The longest definition that is screened; nobody reads more, so a longer one is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def digest_of(definition: Mapping[str, Any]) -> str:
     return definition_hash(str(definition.get("name", "")), "", definition)
 
 
-class Pins:
+class PinnedTools:
     """The pinned definitions of one server, by the name that the operator gave it."""
 
     def __init__(self, keep: Keep, server: str) -> None:

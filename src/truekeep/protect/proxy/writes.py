@@ -20,6 +20,7 @@ REFUSED = (
     "tell the owner. What is held waits in 'truekeep review list'."
 )
 _MOST_TEXTS = 500
+"""Texts of one call: they are judged in one transaction, which others wait for."""
 _one_at_a_time = threading.Lock()
 """Two calls with the same text must not both find that it is new."""
 
