@@ -37,6 +37,7 @@ QUICK = {
     "forget": "benchmarks.forget",
     "recall": "benchmarks.recall_keep",
     "serve": "benchmarks.serve",
+    "protect-proxy": "benchmarks.protect_proxy",
 }
 LONG = {"soak": "benchmarks.serve_soak", "fairness": "benchmarks.serve_fairness"}
 """Those that run only when they are named."""

@@ -255,6 +255,10 @@ class Boundary:
         """What is declared about a tool in a session; unknown ones have effects."""
         return tool_for(name, self._declared(session))
 
+    def declared(self, session: str) -> dict[str, Tool]:
+        """What the host declared in just this session, by name."""
+        return dict(self._sessions.state(session).tools)
+
     def take_in(self, session: str) -> None:
         """Read what a session took in as soon as it is there, so that no call has to wait for it."""
         self._sessions.transcript(session).read_for_calls(self._declared(session))

@@ -18,6 +18,7 @@ _COMMANDS: CommandTable = {
     "install-hook": ("protect_files:install_hook", "Look at instruction files before each git commit."),
     "report": ("protect_wrap:report", "Show what wrapped stores saw, and what would have been held."),
     "reconcile": ("protect_wrap:reconcile", "Compare a wrapped store with what the keep knows of it."),
+    "mcp": ("protect_mcp:mcp", "Put a keep in front of an MCP server."),
 }
 
 

@@ -102,11 +102,11 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
         on_read_resource=read_resource,
         get_tool_input_schema={tool.name: tool.input_schema for tool in described}.get,
     )
-    server.middleware.append(_unrepeated)
+    server.middleware.append(unrepeated)
     return server
 
 
-async def _unrepeated(ctx: Context, call_next: CallNext) -> HandlerResult:
+async def unrepeated(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Have no error of the protocol repeat what was sent: the library puts an unknown method's name into it."""
     try:
         return await call_next(ctx)
