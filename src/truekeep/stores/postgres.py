@@ -277,6 +277,11 @@ class PostgresBackend:
             self._do(_RESTATE, (box, self._keep, event.seq))
             self._is_newest_known = False
 
+    def drop_events(self) -> None:
+        """Take the whole chain away."""
+        self._do(f"DELETE FROM {SCHEMA}.events WHERE keep = %s", (self._keep,))  # noqa: S608
+        self._newest, self._is_newest_known = None, True
+
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
         for row in self._paged(_EVENTS, (self._keep,), after, limit):

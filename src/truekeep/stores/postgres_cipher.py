@@ -30,16 +30,15 @@ _ERRORS = "surrogatepass"
 class Boxes:
     """Closes and opens the boxes of one keep."""
 
-    def __init__(self, keys: KeepKeys, epoch: int | None = None) -> None:
+    def __init__(self, keys: KeepKeys) -> None:
         kind = AESGCM if keys.cipher == "aegis" else ChaCha20Poly1305
         self.name = "AES-256-GCM" if kind is AESGCM else "ChaCha20-Poly1305"
         self._keep = keys.keep_id
         self._ciphers = [kind(_subkey(one.file, b"boxes")) for one in keys.epochs]
-        newest = len(self._ciphers) - (2 if keys.pending else 1)
-        self._epoch = newest if epoch is None else epoch
+        # The newest key closes, also while a rotation is under way: nobody reads here who does not have it.
+        self._epoch = len(self._ciphers) - 1
         self._head = _HEAD.pack(_FORMAT, self._epoch)
-        # Rotating a data key makes every box anew, and with it every digest.
-        self._ids = _subkey(keys.epochs[self._epoch].file, b"ids")
+        self._ids = _subkey(keys.digest, b"ids")
 
     def close(self, part: str, seq: int, *texts: str, data: bytes = b"") -> bytes:
         """A box for up to three texts and some bytes, for that part and place."""
