@@ -29,6 +29,11 @@ class DatabaseKeyring(Keyring):
         super().__init__(directory, master_key)
         self._lines: Lines = lines_to(dsn)
 
+    def facts(self) -> dict[str, str]:
+        """Which server and schema this is."""
+        self._ask("SELECT 1")
+        return dict(self._lines.facts)
+
     def names(self) -> list[str]:
         """The keeps that are in the database."""
         return sorted(str(name) for (name,) in self._ask(f"SELECT name FROM {SCHEMA}.keeps"))  # noqa: S608
