@@ -30,8 +30,8 @@ _CHUNK = 4_000
 """Rows that are fetched at once: some ten megabytes."""
 _NUMBERS = {table: number for number, table in enumerate(TABLES)}
 """What a table is called in the database. The order of ``TABLES`` only ever grows."""
-_STALLED = 60_000
-"""Milliseconds after which the server ends a transaction in which nothing happens: its process was stopped."""
+_STALLED_READING = 600_000
+"""Milliseconds after which the server ends a view in which nothing happens: it keeps dead rows from being removed."""
 _EVENT = f"SELECT seq, body, state, hash FROM {SCHEMA}.events WHERE keep = "  # noqa: S608
 _NEWEST = " ORDER BY seq DESC LIMIT 1"
 _EVENT_PART = "events"
@@ -95,11 +95,13 @@ class PostgresBackend:
 
     def _begun(self, mode: str, first: str) -> Connection:
         """Begin a transaction in one message: which keep it is about, its row, and the newest event."""
+        # A writer that was stopped loses its lock while others still wait for it.
+        stalled = _STALLED_READING if mode else max(1_000, int(self._busy * 500))
         durable = "SET LOCAL synchronous_commit = on; " if self._lines.is_lax else ""
         script = (
             f"BEGIN{mode}; SET LOCAL {KEEP_SETTING} = '{self._keep}'; "
             f"SET LOCAL lock_timeout = {max(1, int(self._busy * 1000))}; "
-            f"SET LOCAL idle_in_transaction_session_timeout = {_STALLED}; {durable}"
+            f"SET LOCAL idle_in_transaction_session_timeout = {stalled}; {durable}"
             f"{first}; {_EVENT}'{self._keep}'{_NEWEST}"
         )
         for is_last in (False, True):
@@ -196,9 +198,8 @@ class PostgresBackend:
     def insert(self, table: str, row: Row) -> None:
         """Add a row at its place."""
         self._do(_INSERT, (self._keep, _NUMBERS[table], row.seq, *self._closed(table, row)))
-        self._next[table] = max(self._next.get(table, 0), row.seq + 1) if table in self._next else 0
-        if not self._next[table]:
-            del self._next[table]
+        if table in self._next:
+            self._next[table] = max(self._next[table], row.seq + 1)
 
     def replace(self, table: str, row: Row) -> None:
         """Put a row in the place of the one with its ``seq``."""
