@@ -325,4 +325,6 @@ class CommitUnknown(StoreUnavailable):
     """The server went away in the middle of a commit, and could not be asked since whether it was written."""
 
     code = "commit_unknown"
-    default_hint = "Look whether it is there before you write it again; a write with an idempotency key may be repeated."
+    default_hint = (
+        "Look whether it is there before you write it again; a write with an idempotency key may be repeated."
+    )

@@ -83,9 +83,7 @@ def test_a_role_that_could_see_everything_is_refused(home: Path, server: Server,
 
 @pytest.mark.parametrize("switch", ["DISABLE", "NO FORCE"])
 @pytest.mark.parametrize("table", ["sealed", "events", "keeps", "sealed_07"])
-def test_row_security_that_was_switched_off_is_noticed(
-    home: Path, database: Database, switch: str, table: str
-) -> None:
+def test_row_security_that_was_switched_off_is_noticed(home: Path, database: Database, switch: str, table: str) -> None:
     database.run(f"ALTER TABLE truekeep.{table} {switch} ROW LEVEL SECURITY")
     assert refusal(home, database.dsn).code == "row_security_off"
 
@@ -111,7 +109,9 @@ def test_a_full_disk_leaves_everything_as_it_was(home: Path, database: Database)
     fill = "CREATE FUNCTION filling() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE disk_full; END$$"
     with opened(home, database.dsn) as keep:
         keep.remember("The cat is called Mia.", via="user")
-        database.run(fill, "CREATE TRIGGER filling BEFORE INSERT ON truekeep.events FOR EACH ROW EXECUTE FUNCTION filling()")
+        database.run(
+            fill, "CREATE TRIGGER filling BEFORE INSERT ON truekeep.events FOR EACH ROW EXECUTE FUNCTION filling()"
+        )
         with pytest.raises(TruekeepError) as caught:
             keep.remember("The dog is called Rex.", via="user")
         assert caught.value.code == "store_full"

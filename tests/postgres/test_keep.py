@@ -129,7 +129,9 @@ def test_a_store_that_was_put_back_to_an_older_state_is_refused_with_what_is_mis
 ) -> None:
     with open_keep() as keep:
         keep.remember("The cat is called Mia.", via="user")
-        database.run(*(f"CREATE TABLE old_{table} AS TABLE truekeep.{table}" for table in ("sealed", "events", "keeps")))
+        database.run(
+            *(f"CREATE TABLE old_{table} AS TABLE truekeep.{table}" for table in ("sealed", "events", "keeps"))
+        )
         for number in range(3):
             keep.remember(f"Box {number} holds cables.", via="user")
     database.run(

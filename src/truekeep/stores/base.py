@@ -113,7 +113,7 @@ class Backend(Protocol):
         """The row of that id."""
 
     def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
-        """The rows at those places, in any order, missing ones left out."""
+        """The rows at those places, in that order, missing ones left out."""
 
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place."""

@@ -161,9 +161,7 @@ def _doubts(paths: Paths, keep: str, keys: KeepKeys, head: AnchorHead, settings:
     return (f"{told}events up to {happened} have happened, and those that the copy does not hold would be lost.",)
 
 
-def _present(
-    paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, settings: Settings
-) -> dict[int, bytes] | None:
+def _present(paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, settings: Settings) -> dict[int, bytes] | None:
     """The hashes of the present history, if it is there, whole and anchored."""
     if not settings.store and not database_path(paths, keep).is_file():
         return None

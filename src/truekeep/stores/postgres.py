@@ -232,7 +232,9 @@ class PostgresBackend:
         if not seqs:
             return []
         found = self._ask(_BY_SEQS[cards and table in CARDED], (self._keep, _NUMBERS[table], list(seqs)))
-        return [self._opened(table, *row) for row in found]
+        rows = {row[0]: row for row in found}
+        # In the order in which they were asked for: the server's own changes with every update.
+        return [self._opened(table, *rows[seq]) for seq in seqs if seq in rows]
 
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""

@@ -79,9 +79,8 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.migrations(
 );
 """
 _VERSION = f"SELECT coalesce(max(version), 0) FROM {SCHEMA}.migrations"  # noqa: S608 - fixed names
-_GRANTS = (
-    f"GRANT USAGE ON SCHEMA {SCHEMA} TO {{role}}; GRANT SELECT ON {SCHEMA}.migrations TO {{role}}; "
-    + "; ".join(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {SCHEMA}.{table} TO {{role}}" for table in _TABLES)
+_GRANTS = f"GRANT USAGE ON SCHEMA {SCHEMA} TO {{role}}; GRANT SELECT ON {SCHEMA}.migrations TO {{role}}; " + "; ".join(
+    f"GRANT SELECT, INSERT, UPDATE, DELETE ON {SCHEMA}.{table} TO {{role}}" for table in _TABLES
 )
 
 
