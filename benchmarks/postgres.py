@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.harness import Figure, cpu_per_call, median_ratio
 from tests.postgres.server import Database, Server
+
+from benchmarks.harness import Figure, cpu_per_call, median_ratio
 from truekeep import Keep
 from truekeep.config import Settings
 from truekeep.stores.postgres import place_of
@@ -125,7 +126,7 @@ def _many(root: Path, database: Database) -> list[Figure]:
 def _multiply(database: Database, count: int) -> None:
     """Let there be so many keeps with that one's rows; their boxes do not open, and nobody opens them."""
     one = place_of("one")
-    copies = f"(SELECT md5('copy ' || n)::uuid AS copy FROM generate_series(1, {count}) n) c"
+    copies = f"(SELECT md5('copy ' || n)::uuid AS copy FROM generate_series(1, {count}) n) c"  # noqa: S608
     database.run(
         f"INSERT INTO truekeep.keeps(keep, name, key, data_keys) SELECT copy, copy::text, key, data_keys "  # noqa: S608
         f"FROM truekeep.keeps, {copies} WHERE keep = '{one}' ON CONFLICT DO NOTHING",

@@ -1,4 +1,4 @@
-"""Keeps move from files to the database and back, whole, and a move that was cut off is finished by running it again."""
+"""Keeps move from files to the database and back, whole; one that was cut off is finished by running it again."""
 
 from __future__ import annotations
 

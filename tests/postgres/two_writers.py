@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from random import Random
 
@@ -60,7 +61,7 @@ class Contest:
     def __init__(self, database: Database, home: Path, seed: int) -> None:
         self.database, self.home = database, home
         self._random = Random(seed)
-        self._processes: list[tuple[multiprocessing.process.BaseProcess, Connection]] = []
+        self._processes: list[tuple[SpawnProcess, Connection]] = []
         self.acknowledged: list[str] = []
         self.refused: Counter[str] = Counter()
         self.unclear: set[str] = set()

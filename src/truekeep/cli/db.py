@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truekeep.cli.options import common
+from truekeep.cli.options import common, formatted
 from truekeep.cli.output import console, print_json
 from truekeep.config import Paths, Settings
 from truekeep.errors import ConfigError, InvalidRequest, MissingExtra
@@ -27,8 +27,8 @@ def db() -> None:
 
 @db.command()
 @click.option("--role", default="", help="The role that serves; it gets the rights that it needs, and no others.")
-@common
-def migrate(role: str, home: str | None, output: str) -> None:
+@formatted
+def migrate(role: str, output: str) -> None:
     """Make or migrate the tables, as their owner.
 
     The owner's connection string is in TRUEKEEP_STORE_OWNER. Those who serve go on meanwhile.
@@ -94,7 +94,7 @@ def _connected(dsn: str) -> Connection:
     try:
         from truekeep.stores.postgres_lines import connect  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise MissingExtra("Keeps in PostgreSQL need an extra.", hint="pip install 'truekeep[postgres]'") from error
+        raise MissingExtra("postgres") from error
     return connect(dsn)
 
 

@@ -79,7 +79,7 @@ def database_keyring(paths: Paths, settings: Settings) -> DatabaseKeyring:
     try:
         from truekeep.stores.postgres_keys import DatabaseKeyring  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise MissingExtra("Keeps in PostgreSQL need an extra.", hint="pip install 'truekeep[postgres]'") from error
+        raise MissingExtra("postgres") from error
     return DatabaseKeyring(settings.store, paths.keys, settings.master_key)
 
 

@@ -58,6 +58,8 @@ class PostgresBackend:
         self._newest: EventRow | None = None
         self._is_newest_known = False
         self._next: dict[str, int] = {}
+        self._counts: dict[int, int] | None = None
+        """How many rows each table has, asked for all of them at once; none when something changed since."""
         with self.reading():
             pass
 
@@ -138,6 +140,7 @@ class PostgresBackend:
         self._newest = self._event(*newest[0]) if newest else None
         self._is_newest_known = True
         self._next.clear()
+        self._counts = None
 
     def _commit(self, line: Connection) -> None:
         try:
@@ -198,6 +201,7 @@ class PostgresBackend:
     def insert(self, table: str, row: Row) -> None:
         """Add a row at its place."""
         self._do(_INSERT, (self._keep, _NUMBERS[table], row.seq, *self._closed(table, row)))
+        self._counts = None
         if table in self._next:
             self._next[table] = max(self._next[table], row.seq + 1)
 
@@ -211,6 +215,7 @@ class PostgresBackend:
     def remove(self, table: str, seq: int) -> None:
         """Take the row at that place away."""
         self._next.pop(table, None)
+        self._counts = None
         self._do(_REMOVE, (self._keep, _NUMBERS[table], seq))
 
     def next_seq(self, table: str) -> int:
@@ -244,8 +249,10 @@ class PostgresBackend:
 
     def count(self, table: str) -> int:
         """How many rows there are."""
-        ((number,),) = self._ask(_COUNT, (self._keep, _NUMBERS[table]))
-        return int(number)
+        with self.reading():
+            if self._counts is None:
+                self._counts = {int(number): int(found) for number, found in self._ask(_COUNT, (self._keep,))}
+            return self._counts.get(_NUMBERS[table], 0)
 
     def _closed(self, table: str, row: Row) -> tuple[bytes, bytes, bytes, bytes | None]:
         card = row.card if table in CARDED else None
@@ -377,7 +384,7 @@ class PostgresBackend:
 
 _ANSWERS = frozenset({"55P03", "57014", "53300", "53100", "53200", "58030", "40P01"})
 """What a server that is there says, though the driver files it under lost connections."""
-_ROW = f"FROM {SCHEMA}.sealed WHERE keep = %s AND tbl = %s AND"  # noqa: S608 - fixed names, here and below
+_ROW = f"FROM {SCHEMA}.sealed WHERE keep = %s AND tbl = %s AND"
 _COLUMNS = ("SELECT seq, body, mac", "SELECT seq, body, mac, card")
 _PAGE = "seq > %s ORDER BY seq LIMIT %s"
 _INSERT = f"INSERT INTO {SCHEMA}.sealed(keep, tbl, seq, id, body, mac, card) VALUES (%s, %s, %s, %s, %s, %s, %s)"  # noqa: S608
@@ -391,7 +398,7 @@ _BY_SEQS = tuple(f"{columns} {_ROW} seq = ANY(%s::bigint[])" for columns in _COL
 _ROWS = tuple(f"{columns} {_ROW} {_PAGE}" for columns in _COLUMNS)
 _IDS = f"SELECT seq, body, id {_ROW} {_PAGE}"
 _REINDEX = f"UPDATE {SCHEMA}.sealed SET id = %s WHERE keep = %s AND tbl = %s AND seq = %s"  # noqa: S608
-_COUNT = f"SELECT count(*) {_ROW} true"
+_COUNT = f"SELECT tbl, count(*) FROM {SCHEMA}.sealed WHERE keep = %s GROUP BY tbl"  # noqa: S608
 _APPEND = f"INSERT INTO {SCHEMA}.events(keep, seq, body, state, hash) VALUES (%s, %s, %s, %s, %s)"  # noqa: S608
 _RESTATE = f"UPDATE {SCHEMA}.events SET body = %s WHERE keep = %s AND seq = %s"  # noqa: S608
 _EVENTS = f"{_EVENT}%s AND {_PAGE}"

@@ -55,9 +55,10 @@ class Boxes:
                 return None
             start = _HEAD.size
             nonce, sealed = box[start : start + _NONCE], box[start + _NONCE :]
-            return self._ciphers[epoch].decrypt(nonce, sealed, self._place(part, seq))
+            content: bytes = self._ciphers[epoch].decrypt(nonce, sealed, self._place(part, seq))
         except (InvalidTag, struct.error, ValueError, TypeError):
             return None
+        return content
 
     def texts(self, part: str, seq: int, box: bytes) -> tuple[str, str, str] | None:
         """The three texts in a box, or none."""

@@ -109,8 +109,6 @@ class DatabaseKeyring(Keyring):
 
 def add_keep(line: Connection, keep: str, entry: Mapping[str, Any], data_keys: int) -> bool:
     """Add a keep's row, inside a transaction on it; says whether there was none."""
-    done = line.execute(
-        f"INSERT INTO {SCHEMA}.keeps(keep, name, key, data_keys) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING".encode(),  # noqa: S608
-        (place_of(keep), keep, json.dumps(dict(entry)), data_keys),
-    )
+    add = f"INSERT INTO {SCHEMA}.keeps(keep, name, key, data_keys) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"  # noqa: S608
+    done = line.execute(add.encode(), (place_of(keep), keep, json.dumps(dict(entry)), data_keys))
     return done.rowcount == 1

@@ -367,7 +367,7 @@ def _leave_shared_log(connection: apsw.Connection, until: float) -> None:
 
 def leave_log(backend: SqliteBackend) -> None:
     """Bring everything into the one file, which is then complete by itself."""
-    with translated(backend._db):  # noqa: SLF001 - of this module
+    with translated(backend._db):
         backend._db.pragma("journal_mode", "delete")
 
 
