@@ -177,7 +177,7 @@ class Ledger:
     def _fresh_view(self, check: Callable[[], None]) -> ExitStack:
         """A view of the store that passed a check.
 
-        Another process may write and anchor after a view began: that looks like a rollback, until the store stands still.
+        Another process may write and anchor after a view began; it looks like a rollback until the store stands still.
         """
         newest = -1
         while True:
