@@ -38,6 +38,8 @@
         ├── StoreReadOnly              the file or its directory cannot be written
         ├── StoreFull                  no space left
         ├── StoreIOError               the disk reports an error
+        ├── StoreUnavailable           the database's server cannot be reached
+        │   └── CommitUnknown          it went away in the middle of a commit
         └── StoreBusy                  another process held the write lock too long
 """
 
@@ -311,3 +313,19 @@ class StoreBusy(StoreError):
 
     code = "store_busy"
     default_hint = "Try again; if it persists, see which process holds the keep open."
+
+
+class StoreUnavailable(StoreError):
+    """The database's server cannot be reached. Nothing that was under way is acknowledged, and nothing of it stays."""
+
+    code = "store_unavailable"
+    default_hint = "Check the address, the database's name, the role and its password, and that the server runs."
+
+
+class CommitUnknown(StoreUnavailable):
+    """The server went away in the middle of a commit, and could not be asked since whether it was written."""
+
+    code = "commit_unknown"
+    default_hint = (
+        "Look whether it is there before you write it again; a write with an idempotency key may be repeated."
+    )

@@ -12,10 +12,10 @@ from random import Random
 from typing import Any
 
 from tests.crash.model import Operation
-from tests.crash.nursery import NAME, SETTINGS
+from tests.crash.nursery import NAME, settings_of
 from truekeep import Keep, TruekeepError
 from truekeep.config import Paths
-from truekeep.errors import UnknownId
+from truekeep.errors import KeyUnavailable, UnknownId
 from truekeep.keep import now
 from truekeep.stores.rotation import rotate_data, rotate_master
 
@@ -56,7 +56,11 @@ class Worker:
         self._pipe.send({"ready": self._writer})
         while True:
             wanted = self._random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
-            operation = getattr(self, f"_plan_{wanted}", self._plan_other)(wanted)
+            try:
+                operation = getattr(self, f"_plan_{wanted}", self._plan_other)(wanted)
+            except KeyUnavailable:
+                self._reopen()
+                continue
             if operation is not None:
                 self._do(operation)
 
@@ -66,6 +70,8 @@ class Worker:
             getattr(self, f"_{operation['kind']}")(operation)
         except TruekeepError as error:
             self._pipe.send({"refused": error.code, "why": traceback.format_exc()})
+            if error.code == "keys_rotated":
+                self._reopen()
         else:
             head = self._keep._ledger.head
             self._targets.append(head.seq)
@@ -168,17 +174,22 @@ class Worker:
     def _rotate(self, _: Operation) -> None:
         self._keep.close()
         try:
-            rotate_data(Paths.resolve(self._home), NAME, now, replace(SETTINGS, busy_seconds=0.5))
+            rotate_data(Paths.resolve(self._home), NAME, now, replace(settings_of(self._home), busy_seconds=0.5))
         finally:
             self._keep = self._opened()
 
     def _rotate_master(self, _: Operation) -> None:
-        rotate_master(Paths.resolve(self._home), SETTINGS)
+        rotate_master(Paths.resolve(self._home), settings_of(self._home))
 
     # The keep as it is
 
+    def _reopen(self) -> None:
+        """Another process has rotated the keys of a keep in a database, which is open here meanwhile."""
+        self._keep.close()
+        self._keep = self._opened()
+
     def _opened(self) -> Keep:
-        return Keep.open(NAME, home=self._home, settings=SETTINGS)
+        return Keep.open(NAME, home=self._home, settings=settings_of(self._home))
 
     def _live(self) -> dict[int, str]:
         return {plot: one["id"] for plot, one in listed(self._keep).items() if self._is_own(plot)}
@@ -239,7 +250,7 @@ def look(home: Path, pipe: Connection) -> None:
     """Open the keep without any help and say what is in it."""
 
     def tell() -> None:
-        with Keep.open(NAME, home=home, settings=SETTINGS) as keep:
+        with Keep.open(NAME, home=home, settings=settings_of(home)) as keep:
             found = keep.audit.verify()
             pipe.send(
                 {

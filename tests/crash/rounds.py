@@ -15,7 +15,7 @@ from tests.crash.model import History, Operation, Step
 from tests.crash.nursery import context
 from tests.crash.operations import look, work
 
-RACES = {"unknown_id", "store_busy", "keep_in_use", "item_settled", "already_undone", "memory_changed"}
+RACES = {"unknown_id", "store_busy", "keep_in_use", "item_settled", "already_undone", "memory_changed", "keys_rotated"}
 """Refusals that another writer can be the reason of; a writer alone gets none."""
 _MOST_OPERATIONS = 8
 """That each writer may get done in a round."""

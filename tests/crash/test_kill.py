@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.crash.nursery import NAME, SETTINGS
+from tests.crash.nursery import NAME, settings_of
 from tests.crash.rounds import Rounds
 from truekeep import Keep
 
@@ -24,18 +24,25 @@ PER_KEEP = 25
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("writers", [1, 2])
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_done(tmp_path: Path, writers: int) -> None:
+    play(tmp_path, writers, ROUNDS)
+
+
+def play(tmp_path: Path, writers: int, count: int, store: str = "") -> None:
+    """Play so many rounds, in files or in a database."""
     seed = int(os.environ.get("TRUEKEEP_SEED", "0")) or Random().randrange(10**6)
     print(f"again with TRUEKEEP_SEED={seed}")
     random, done, cut_off = Random(seed), 0, 0
-    for first in range(0, ROUNDS, PER_KEEP):
+    for first in range(0, count, PER_KEEP):
         home = tmp_path / str(first)
+        if store:
+            home.with_name(f"{home.name}.store").write_text(store)
         rounds = Rounds(home, random)
-        for _ in range(min(PER_KEEP, ROUNDS - first)):
+        for _ in range(min(PER_KEEP, count - first)):
             rounds.play(writers)
         done += rounds.acknowledged
         cut_off += rounds.cut_off
-        with Keep.open(NAME, home=home, settings=SETTINGS) as keep:
+        with Keep.open(NAME, home=home, settings=settings_of(home)) as keep:
             assert keep.remember("The work goes on.", via="user").accepted
             assert keep.audit.verify().ok
-    print(f"{ROUNDS} rounds, {done} operations acknowledged, {cut_off} cut off")
-    assert done > ROUNDS, "the processes got something done before they died"
+    print(f"{count} rounds, {done} operations acknowledged, {cut_off} cut off")
+    assert done > count, "the processes got something done before they died"

@@ -20,6 +20,9 @@ from truekeep.types import Memory, Standing, Verdict
 KEEP, SESSION, HANDLE, WORKING, GUARD, LOAD = "keep", "session", "handle", "working", "guard", "load"
 """The doors: the host's own, a session's, a bound handle's, working memory, a guarded tool and a long load."""
 
+stores = [""]
+"""Where the keeps of the machines are: the last entry, nothing for files."""
+
 
 @dataclass
 class Side(Record):
@@ -32,7 +35,9 @@ class Side(Record):
         self.keep = self._open()
 
     def _open(self) -> Keep:
-        return Keep.open("k", home=self.home, settings=self.world.settings(), clock=self.clock, background=False)
+        settings = replace(self.world.settings(), store=stores[-1])
+        name = f"k{self.home.parent.name}-{self.home.name}" if settings.store else "k"
+        return Keep.open(name, home=self.home, settings=settings, clock=self.clock, background=False)
 
     def reopen(self) -> None:
         """Everything has to survive a restart."""

@@ -47,6 +47,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("mcp:mcp", "Serve a keep to a desktop agent over MCP."),
     "hook": ("hook:hook", "Guard Claude Code's sessions through its hooks."),
     "keys": ("keys:keys", "Show and rotate keys."),
+    "db": ("db:db", "Keep keeps in PostgreSQL: migrate, status, move."),
     "backup": ("recovery:backup", "Copy a keep to a file while it is in use."),
     "restore": ("recovery:restore", "Put a backup back, with a reason."),
     "destroy": ("recovery:destroy", "Shred a keep: its key first, then its files."),

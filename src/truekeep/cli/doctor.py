@@ -153,7 +153,7 @@ def _keeps(paths: Paths) -> Iterator[DoctorCheck]:
     except TruekeepError:
         return  # said above
     yield DoctorCheck("anchors", settings.anchor)
-    for name in keep_names(paths):
+    for name in keep_names(paths, settings):
         yield from _keep(paths, name, settings)
 
 

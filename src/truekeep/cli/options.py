@@ -65,12 +65,12 @@ def open_keep(keep_name: str, home: str | None, policy: str | None = None, *, ne
 
 def _require_keep(keep_name: str, home: str | None) -> None:
     """Refuse a name that was mistyped: an empty keep in its place would look like lost memories, and verify."""
-    from truekeep.config import Paths  # noqa: PLC0415 - the library is heavier than the help text
+    from truekeep.config import Paths, Settings  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.stores.files import anchor_path, database_path, keep_names  # noqa: PLC0415
     from truekeep.trust.origin import keep_name as checked  # noqa: PLC0415
 
     paths, name = Paths.resolve(home), checked(keep_name)
-    there = keep_names(paths)
+    there = keep_names(paths, Settings.load(paths.config))
     if name in there or database_path(paths, name).exists() or anchor_path(paths, name).exists():
         return
     if name == _DEFAULT and not there:

@@ -35,12 +35,16 @@ class Surroundings:
 
     def copies(self) -> list[Path]:
         """What a restore set aside, and drafts in the data directory."""
+        if not self.paths.data.is_dir():
+            return []  # keeps in a database have no files beside them
         found = [*set_aside_files(self.paths, self.keep), *disk.drafts(self.paths.data)]
         return sorted(path for path in found if path.is_file() and not path.is_symlink())
 
     def clear(self) -> tuple[list[str], list[str]]:
         """Remove the copies; says what went, and what could not because somebody is working on it."""
         doomed = self.copies()
+        if not self.paths.data.is_dir():
+            return [], []
         disk.tidy(self.paths.data, is_own=True)
         for path in doomed:
             if ".replaced-" in path.name:

@@ -22,11 +22,11 @@ from truekeep.stores.anchors import anchors_of
 from truekeep.stores.copying import Copy, copy_out, put_back
 from truekeep.stores.files import (
     database_files,
-    database_path,
+    database_keyring,
     keyring,
     open_backend,
     open_ledger,
-    require_database,
+    require_store,
     set_aside_files,
 )
 from truekeep.stores.keyfile import locked
@@ -60,9 +60,9 @@ def accept(
     who, why = person_name(by), checked_reason(reason)
     with locked(paths.keys):
         keys = ring.open(name)
-        require_database(database_path(paths, name))
+        require_store(paths, name, chosen)
         anchors = anchors_of(chosen.anchor, paths.keys, name, keys.anchor)
-        backend = open_backend(paths, name, keys, busy_seconds=chosen.busy_seconds, is_checked=False)
+        backend = open_backend(paths, name, keys, chosen, is_checked=False)
         with closing(backend), closing(anchors):
             return accept_store(backend, Seal(keys), anchors, at=utc_text(clock()), by=who, reason=why, dry_run=dry_run)
 
@@ -137,10 +137,13 @@ def destroy(
     data.append(paths.keys / "keeps" / f"{name}.backups")
     doomed = [ring.path(name), *data]
     removed = [path.name for path in doomed if path.exists()]
-    if not removed:
+    is_stored = bool(chosen.store) and ring.exists(name)
+    if not removed and not is_stored:
         raise UnknownId("There is no keep of that name.")
     try:
         with locked(paths.keys):
+            if chosen.store:
+                removed += database_keyring(paths, chosen).shred(name)
             _shred(ring.path(name))
             for anchor in anchors.all:
                 anchor.remove()

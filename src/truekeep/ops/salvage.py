@@ -19,7 +19,7 @@ from truekeep.errors import StoreCorrupt, StoreError, StoreTampered, UnknownId
 from truekeep.read.reader import blocked_by
 from truekeep.screens.panel import Screening
 from truekeep.stores.anchor import Anchors
-from truekeep.stores.files import database_path, keyring, open_backend, require_database
+from truekeep.stores.files import keyring, open_backend, require_store
 from truekeep.stores.inspection import inspect_chain, replayed
 from truekeep.stores.ledger import Sealed
 from truekeep.stores.records import item_from, memory_from
@@ -62,10 +62,10 @@ def salvage(name: str, *, home: str | Path | None = None, settings: Settings | N
     ring = keyring(paths, chosen)
     if not ring.exists(keep_name(name)):
         raise UnknownId("There is no keep of that name.", hint=f"Looked for its key in {paths.keys}.")
-    require_database(database_path(paths, name))
+    require_store(paths, name, chosen)
     keys = ring.open(name)
     judge = _Judge(LivePanel(paths), preset(chosen.policy))
-    with closing(open_backend(paths, name, keys, busy_seconds=chosen.busy_seconds)) as backend:
+    with closing(open_backend(paths, name, keys, chosen)) as backend:
         yield from _rows(backend, keys, judge, name)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from truekeep.config import Paths, Settings
 from truekeep.embed import Embedder
-from truekeep.errors import KeepClosed, TruekeepError
+from truekeep.errors import KeepClosed, KeyUnavailable, StoreBusy, TruekeepError
 from truekeep.handles import Handle
 from truekeep.keep import Keep
 from truekeep.serve.capabilities import Permit
@@ -88,6 +88,12 @@ class Pool:
         place = self._taken(name, holder)
         try:
             yield self._opened(name, place)
+        except KeyUnavailable as error:
+            if error.code not in ("keys_rotated", "key_outdated"):
+                raise
+            with place.lock:
+                _close(place)
+            raise StoreBusy("The keep's key was rotated meanwhile.", hint="Try again.") from error
         finally:
             self._give_back(place)
 
@@ -106,7 +112,7 @@ class Pool:
 
     def names(self) -> list[str]:
         """Every keep of this home, open or not."""
-        return keep_names(self.paths)
+        return keep_names(self.paths, self.settings)
 
     def open_names(self) -> list[str]:
         """The keeps that are open now."""

@@ -114,7 +114,7 @@ class Backend(Protocol):
         """The row of that id."""
 
     def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
-        """The rows at those places, in any order, missing ones left out."""
+        """The rows at those places, in that order, missing ones left out."""
 
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place."""
@@ -127,6 +127,9 @@ class Backend(Protocol):
 
     def restate(self, event: EventRow) -> None:
         """Give the event of that number another body; everything else of it stays."""
+
+    def drop_events(self) -> None:
+        """Take the whole chain away, because another one is put in its place."""
 
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
@@ -154,6 +157,23 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
+
+
+def transfer(source: Backend, target: Backend) -> None:
+    """Copy every row and event as it is: what seals them is bound to the keep, and not to where it lies."""
+    for table in TABLES:
+        for row in source.rows(table, cards=True):
+            target.insert(table, row)
+    for event in source.events():
+        target.append(event)
+
+
+def clear(backend: Backend) -> None:
+    """Take every row and event away, inside a write transaction: something else is put in their place."""
+    for table in TABLES:
+        for row in list(backend.rows(table)):
+            backend.remove(table, row.seq)
+    backend.drop_events()
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -146,7 +146,8 @@ def check_anchor(anchored: AnchorHead | None, event: EventRow | None, newest: An
         return
     if newest.seq < anchored.seq or event is None:
         raise StoreTampered(
-            f"The store was rolled back: it ends at event {newest.seq}, but event {anchored.seq} has happened.",
+            f"The store was rolled back: it ends at event {newest.seq}, but event {anchored.seq} has happened; "
+            f"{max(1, anchored.seq - newest.seq)} are missing.",
             code="store_rolled_back",
             hint=f"Put the newest copy of the data directory back. {ACCEPT}",
             where=f"events {newest.seq + 1} to {anchored.seq}",

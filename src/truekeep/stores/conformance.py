@@ -23,6 +23,9 @@ from truekeep.stores.base import CARDED, TABLES, Backend, EventRow, Row
 class BackendConformance(ABC):
     """One test for each thing the ledger relies on."""
 
+    scrubs = True
+    """Whether the backend itself takes the bytes of removed rows away; a server's vacuum may have to."""
+
     @abstractmethod
     def open(self, place: Path) -> Backend:
         """Open or create the database at that place."""
@@ -152,7 +155,7 @@ class BackendConformance(ABC):
                 backend.insert("history", _row(1))
                 backend.insert("history", _row(2))
                 backend.remove("history", 1)
-            assert backend.scrub()
+            assert backend.scrub() is self.scrubs
             assert list(backend.rows("history")) == [_row(2)]
 
     def test_it_says_what_it_is(self, tmp_path: Path) -> None:

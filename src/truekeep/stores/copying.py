@@ -16,14 +16,14 @@ from truekeep.errors import InvalidRequest, StoreCorrupt, StoreReadOnly, StoreTa
 from truekeep.stores.acceptance import Acceptance, accept_copy, copy_tampered
 from truekeep.stores.anchor import AnchorHead, Anchors
 from truekeep.stores.anchors import anchors_of
-from truekeep.stores.base import failure
+from truekeep.stores.base import Backend, clear, failure, transfer
 from truekeep.stores.files import database_files, database_path, keyring, known_heads, open_backend
 from truekeep.stores.inspection import inspect_chain, inspect_rows, require_newest_keys
 from truekeep.stores.keyfile import locked
 from truekeep.stores.keys import KeepKeys, derive, with_restore_begun, with_rotation_done
-from truekeep.stores.rotation import settle
+from truekeep.stores.rotation import open_alone, settle
 from truekeep.stores.seal import Seal
-from truekeep.stores.sqlite import SqliteBackend, connect, translated
+from truekeep.stores.sqlite import SqliteBackend, connect, leave_log, translated
 from truekeep.types import utc_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,11 @@ def copy_out(paths: Paths, keep: str, target: Path, settings: Settings) -> Copy:
     if os.path.lexists(target):
         raise InvalidRequest("There is something at that path already.", code="file_exists")
     with _draft(target) as draft:
-        _copy(database_path(paths, keep), draft, keys)
+        if settings.store:
+            with closing(open_backend(paths, keep, keys, settings)) as source:
+                write_file(source, draft, keys)
+        else:
+            _copy(database_path(paths, keep), draft, keys)
         head, rows = verified_copy(draft, keys)
         try:
             os.link(draft, target, follow_symlinks=False)
@@ -65,18 +69,27 @@ def verified_copy(path: Path, keys: KeepKeys) -> tuple[AnchorHead, int]:
     It may be under old keys, and whoever has those can make one: whether it is a copy of *this* history is asked of
     the history (``_doubts``). Rows are held against the events one by one, whose hashes only that history has.
     """
+    with closing(open_copy(path, keys)) as backend, backend.reading():
+        return require_whole(backend, keys)
+
+
+def open_copy(path: Path, keys: KeepKeys) -> SqliteBackend:
+    """A copy of a keep, by whichever of the keep's data keys encrypts it."""
     for epoch in reversed(keys.epochs):
         try:
-            backend = SqliteBackend.open(path, epoch.file, keys.cipher)
+            return SqliteBackend.open(path, epoch.file, keys.cipher)
         except StoreCorrupt:
             continue
-        with closing(backend), backend.reading():
-            tip = inspect_chain(backend, Seal(keys), Anchors(()))
-            found = inspect_rows(backend, tip, one_by_one=True)
-            if found.lost or found.unverified or tip.head.seq == 0:
-                raise copy_tampered()
-            return tip.head, sum(map(len, found.expected.values()))
     raise StoreCorrupt("The file is no copy of this keep, or it is damaged.", hint="Use another one.")
+
+
+def require_whole(backend: Backend, keys: KeepKeys) -> tuple[AnchorHead, int]:
+    """Refuse a copy in which something is not as the keep wrote it. Returns where it ends and its number of rows."""
+    tip = inspect_chain(backend, Seal(keys), Anchors(()))
+    found = inspect_rows(backend, tip, one_by_one=True)
+    if found.lost or found.unverified or tip.head.seq == 0:
+        raise copy_tampered()
+    return tip.head, sum(map(len, found.expected.values()))
 
 
 def put_back(
@@ -113,11 +126,14 @@ def put_back(
             disk.sync(draft)
             master = ring.masters.current()
             keys = derive(ring.rewrap(keep, master, with_restore_begun))
-            _set_aside(paths, keep, keys, utc_text(clock()))
-            draft.rename(database_path(paths, keep))
-            disk.sync_directory(paths.data)
+            if settings.store:
+                _put_in(draft, open_backend(paths, keep, keys, settings), keys)
+            else:
+                _set_aside(paths, keep, keys, utc_text(clock()))
+                draft.rename(database_path(paths, keep))
+                disk.sync_directory(paths.data)
         anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
-        backend = SqliteBackend.alone(database_path(paths, keep), keys.file_keys, keys.cipher, busy_seconds=5.0)
+        backend = open_alone(paths, keep, keys, settings)
         with closing(backend), closing(anchors):
             at = utc_text(clock())
             accepted = accept_copy(backend, Seal(keys), anchors, head, doubts, at=at, by=by, reason=reason)
@@ -133,7 +149,7 @@ def _doubts(paths: Paths, keep: str, keys: KeepKeys, head: AnchorHead, settings:
     with closing(anchors):
         newest = anchors.newest()
         happened = newest.seq if newest else 0
-        present = _present(paths, keep, keys, anchors)
+        present = _present(paths, keep, keys, anchors, settings)
         if present is None and (head == newest or head in heads):
             return ()
         if present is not None and present.get(head.seq) == head.hash:
@@ -145,12 +161,12 @@ def _doubts(paths: Paths, keep: str, keys: KeepKeys, head: AnchorHead, settings:
     return (f"{told}events up to {happened} have happened, and those that the copy does not hold would be lost.",)
 
 
-def _present(paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors) -> dict[int, bytes] | None:
+def _present(paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, settings: Settings) -> dict[int, bytes] | None:
     """The hashes of the present history, if it is there, whole and anchored."""
-    if not database_path(paths, keep).is_file():
+    if not settings.store and not database_path(paths, keep).is_file():
         return None
     try:
-        with closing(open_backend(paths, keep, keys, busy_seconds=5.0)) as backend, backend.reading():
+        with closing(open_backend(paths, keep, keys, settings, busy_seconds=5.0)) as backend, backend.reading():
             require_newest_keys(inspect_chain(backend, Seal(keys), anchors))
             return {event.seq: event.hash for event in backend.events()}
     except (StoreCorrupt, StoreTampered):
@@ -184,6 +200,22 @@ def _copy(source: Path, target: Path, keys: KeepKeys) -> None:
         finally:
             reading.close()
     disk.sync(target)
+
+
+def write_file(source: Backend, target: Path, keys: KeepKeys) -> None:
+    """Write a keep from another kind of store to a file of the embedded one."""
+    with closing(SqliteBackend.open(target, keys.file, keys.cipher)) as backend:
+        with source.reading(), backend.writing():
+            transfer(source, backend)
+        leave_log(backend)
+    disk.sync(target)
+
+
+def _put_in(source: Path, backend: Backend, keys: KeepKeys) -> None:
+    """Let a file's content be that of a keep in a database, in one transaction."""
+    with closing(open_copy(source, keys)) as copy, closing(backend), copy.reading(), backend.writing():
+        clear(backend)
+        transfer(copy, backend)
 
 
 def _take_in(source: Path, draft: Path) -> None:

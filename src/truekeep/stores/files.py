@@ -1,4 +1,7 @@
-"""Where a keep's files are, and how they are opened or made together: key, anchors, database."""
+"""Where a keep is, and how its parts are opened or made together: key, anchors, database.
+
+A keep is a file of its own, unless the setting ``store`` names a PostgreSQL database, in which all keeps are then.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,15 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from truekeep import disk
 from truekeep.config import Paths, Settings
-from truekeep.errors import KeyUnavailable, StoreCorrupt, StoreTampered
+from truekeep.errors import ConfigError, KeyUnavailable, MissingExtra, StoreCorrupt, StoreTampered
 from truekeep.stores.anchor import Anchor, Anchors, KnownHeads
 from truekeep.stores.anchors import anchors_of
 from truekeep.stores.chain import ADOPTED
@@ -22,6 +26,12 @@ from truekeep.stores.keys import KeepKeys, Keyring
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.seal import Seal
 from truekeep.stores.sqlite import SqliteBackend
+
+if TYPE_CHECKING:
+    from truekeep.stores.base import Backend
+    from truekeep.stores.postgres_keys import DatabaseKeyring
+
+_SCHEMES = ("postgresql://", "postgres://")
 
 
 def database_path(paths: Paths, keep: str) -> Path:
@@ -54,18 +64,35 @@ def known_heads(paths: Paths, keep: str, keys: KeepKeys) -> KnownHeads:
 
 
 def keyring(paths: Paths, settings: Settings) -> Keyring:
-    """The key directory, with the master key that the settings name."""
-    return Keyring(paths.keys, settings.master_key)
+    """The keeps' keys, with the master key that the settings name."""
+    return database_keyring(paths, settings) if settings.store else Keyring(paths.keys, settings.master_key)
 
 
-def keep_names(paths: Paths) -> list[str]:
+def database_keyring(paths: Paths, settings: Settings) -> DatabaseKeyring:
+    """The keys in the database that the settings name."""
+    if not settings.store.startswith(_SCHEMES):
+        raise ConfigError(
+            "The setting store is not understood.",
+            code="store_dsn",
+            hint="Leave it empty for files, or give a connection string: postgresql://user@host/database.",
+        )
+    try:
+        from truekeep.stores.postgres_keys import DatabaseKeyring  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtra("postgres") from error
+    return DatabaseKeyring(settings.store, paths.keys, settings.master_key)
+
+
+def keep_names(paths: Paths, settings: Settings | None = None) -> list[str]:
     """The keeps that have a key here."""
-    return Keyring(paths.keys).names()
+    return keyring(paths, settings if settings is not None else Settings.load(paths.config)).names()
 
 
 def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], settings: Settings | None = None) -> Ledger:
     """Open a keep's sealed store, verified; or make its key, anchors and database when there is none."""
     settings = settings or Settings()
+    if settings.store:
+        return _opened_in_database(paths, keep, clock, settings)
     keys = _keys(paths, keep, settings)
     try:
         return _opened(paths, keep, keys, clock, settings)
@@ -77,13 +104,42 @@ def open_ledger(paths: Paths, keep: str, clock: Callable[[], datetime], settings
         return _opened(paths, keep, newer, clock, settings)
 
 
+def _opened_in_database(paths: Paths, keep: str, clock: Callable[[], datetime], settings: Settings) -> Ledger:
+    """Open or make a keep in the database. Another process may rotate its keys between two looks; then look again."""
+    ring = keyring(paths, settings)
+    for is_last in (False, True):
+        keys = ring.open(keep) if ring.exists(keep) else ring.create(keep)
+        anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
+        try:
+            with closing(open_backend(paths, keep, keys, settings)) as backend:
+                if backend.last_event() is None:
+                    anchors.create()
+            return _verified(paths, keep, keys, anchors, clock, settings)
+        except KeyUnavailable as error:
+            if is_last or error.code not in ("keys_rotated", "key_outdated"):
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
 def open_backend(
-    paths: Paths, keep: str, keys: KeepKeys, *, busy_seconds: float = 30.0, is_checked: bool = True
-) -> SqliteBackend:
+    paths: Paths,
+    keep: str,
+    keys: KeepKeys,
+    settings: Settings | None = None,
+    *,
+    busy_seconds: float | None = None,
+    is_checked: bool = True,
+) -> Backend:
     """The keep's database, by whichever key encrypts it now: a rotation that was cut off leaves the old or the new.
 
     Without ``is_checked`` also one whose schema was altered, for a person who decides that it is to be mended.
     """
+    settings = settings or Settings()
+    busy_seconds = settings.busy_seconds if busy_seconds is None else busy_seconds
+    if settings.store:
+        from truekeep.stores.postgres import PostgresBackend  # noqa: PLC0415 - an extra
+
+        return PostgresBackend(settings.store, keep, keys, busy_seconds=busy_seconds)
     opened = partial(SqliteBackend.open, database_path(paths, keep), busy_seconds=busy_seconds, is_checked=is_checked)
     first, *others = keys.file_keys
     for key in others:
@@ -109,7 +165,7 @@ def _opened(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetim
 def _verified(
     paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, clock: Callable[[], datetime], settings: Settings
 ) -> Ledger:
-    backend = open_backend(paths, keep, keys, busy_seconds=settings.busy_seconds)
+    backend = open_backend(paths, keep, keys, settings)
     known = _known_anchors(backend, anchors)
     trusted = [anchor for anchor in anchors.all if anchor.name in known or _has_begun(anchor)]
     checked = Anchors(trusted or anchors_of("keys", paths.keys, keep, keys.anchor).all)
@@ -118,7 +174,9 @@ def _verified(
         ledger.open()
         if ledger.head.seq == 0:
             with ledger.writing() as entry:
-                entry.event("keep.created", keep=keep, cipher=keys.cipher, anchors=[one.name for one in anchors.all])
+                if ledger.head.seq == 0:  # another process may have been first, and this one has caught up with it
+                    names = [one.name for one in anchors.all]
+                    entry.event("keep.created", keep=keep, cipher=keys.cipher, anchors=names)
         elif added := [one.name for one in anchors.all if one.name not in known]:
             ledger.adopt(anchors, added)
     except BaseException:
@@ -133,7 +191,7 @@ def _has_begun(anchor: Anchor) -> bool:
     return head is not None and head.seq > 0
 
 
-def _known_anchors(backend: SqliteBackend, anchors: Anchors) -> set[str]:
+def _known_anchors(backend: Backend, anchors: Anchors) -> set[str]:
     """The anchors this keep has had; one that is new in the settings is not missing yet."""
     names = {anchor.name for anchor in anchors.all}
     if names == {"keys"} or backend.last_event() is None:
@@ -164,6 +222,12 @@ def _keys(paths: Paths, keep: str, settings: Settings) -> KeepKeys:
             hint="Restore the key directory, or point TRUEKEEP_KEYS at it.",
         )
     return ring.create(keep)
+
+
+def require_store(paths: Paths, keep: str, settings: Settings) -> None:
+    """Refuse a keep whose database is gone; one that is in a server's tables is looked for there."""
+    if not settings.store:
+        require_database(database_path(paths, keep))
 
 
 def require_database(database: Path) -> None:

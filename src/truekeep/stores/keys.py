@@ -13,7 +13,7 @@ import binascii
 import json
 import platform
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,8 +114,20 @@ class Keyring:
                 secrets.token_bytes(KEY_BYTES),
                 (secrets.token_bytes(KEY_BYTES),),
             )
-            write_new(self.path(keep), _wrapped(made, self.masters.current(create=True), keep))
+            self.write_new(keep, _wrapped(made, self.masters.current(create=True), keep), made)
         return self.open(keep)
+
+    def entry(self, keep: str) -> dict[str, Any]:
+        """The wrapped key as it is stored."""
+        return read_entry(self.path(keep), "keep-key")
+
+    def write_new(self, keep: str, entry: Mapping[str, Any], secret: Secret) -> None:  # noqa: ARG002 - for other stores
+        """Store a new keep's key; when another process was first, its key stands."""
+        write_new(self.path(keep), entry)
+
+    def replace(self, keep: str, entry: Mapping[str, Any], secret: Secret) -> None:  # noqa: ARG002
+        """Store a keep's key anew; a crash leaves the old one or the new one."""
+        replace_entry(self.path(keep), entry)
 
     def open(self, keep: str) -> KeepKeys:
         """Unwrap the keep's secret with the master key and derive its keys."""
@@ -124,22 +136,22 @@ class Keyring:
     def secret(self, keep: str) -> Secret:
         """What the keep's key file protects. A rotation in another process may move keys between two looks."""
         for _ in range(_TRIES):
-            entry = read_entry(self.path(keep), "keep-key")
+            entry = self.entry(keep)
             try:
                 return _unwrapped(entry, self.masters.by_id(str(entry.get("master"))), keep)
             except KeyUnavailable:
-                if read_entry(self.path(keep), "keep-key") == entry:
+                if self.entry(keep) == entry:
                     raise
         raise KeyUnavailable("The keep's key does not hold still.", hint="Try again when no keys are being rotated.")
 
     def wrapped_by(self, keep: str) -> str:
         """The fingerprint of the master key that wraps a keep's key."""
-        return str(read_entry(self.path(keep), "keep-key").get("master"))
+        return str(self.entry(keep).get("master"))
 
     def rewrap(self, keep: str, master: Master, change: Callable[[Secret], Secret] = lambda secret: secret) -> Secret:
         """Write the keep's secret anew, changed and under that master key. The caller holds the directory's lock."""
         changed = change(self.secret(keep))
-        replace_entry(self.path(keep), _wrapped(changed, master, keep))
+        self.replace(keep, _wrapped(changed, master, keep), changed)
         return changed
 
 

@@ -177,15 +177,15 @@ class Ledger:
     def _fresh_view(self, check: Callable[[], None]) -> ExitStack:
         """A view of the store that passed a check.
 
-        Another process may write and anchor after a view began and before it is held against the anchor. That looks
-        like a rollback, but only a real one is still there in the next view.
+        Another process may write and anchor after a view began; it looks like a rollback until the store stands still.
         """
-        try:
-            return self._view(check)
-        except StoreTampered as error:
-            if error.code != "store_rolled_back":
-                raise
-            return self._view(check)
+        newest = -1
+        while True:
+            try:
+                return self._view(check)
+            except StoreTampered as error:
+                if error.code != "store_rolled_back" or newest == (newest := newest_here(self._backend).seq):
+                    raise
 
     def _view(self, check: Callable[[], None]) -> ExitStack:
         with ExitStack() as stack:

@@ -19,7 +19,7 @@ from truekeep.stores.anchor import AnchorHead
 from truekeep.stores.anchors import anchors_of
 from truekeep.stores.base import TABLES, Backend, EventRow
 from truekeep.stores.chain import ROTATED, Tip, Touched
-from truekeep.stores.files import database_path, keyring, open_ledger
+from truekeep.stores.files import database_path, keyring, open_backend, open_ledger
 from truekeep.stores.inspection import inspect_chain, inspect_rows
 from truekeep.stores.keyfile import locked
 from truekeep.stores.keys import KeepKeys, derive, with_new_data_key, with_rotation_done
@@ -87,9 +87,7 @@ def rotate_data(paths: Paths, keep: str, clock: Callable[[], datetime], settings
 
 def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings) -> int:
     """Bring the file's encryption and the rows' seals to the newest data key, from wherever they are."""
-    backend = SqliteBackend.alone(
-        database_path(paths, keep), keys.file_keys, keys.cipher, busy_seconds=min(settings.busy_seconds, 5.0)
-    )
+    backend = open_alone(paths, keep, keys, settings)
     anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
     with closing(backend), closing(anchors):
         with backend.writing():
@@ -100,8 +98,20 @@ def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime
                 _require_intact(backend, tip)
                 tip = _resealed(backend, tip, utc_text(clock()))
                 _require_intact(backend, tip)
+                if settings.store:
+                    # A file is encrypted anew as a whole; here every event is, by being written once more.
+                    for event in list(backend.events()):
+                        backend.restate(event)
         anchors.advance(tip.head)
     return tip.head.seq
+
+
+def open_alone(paths: Paths, keep: str, keys: KeepKeys, settings: Settings) -> Backend:
+    """The keep with nobody else in it. In a database the lock of the transaction does that, and others may go on."""
+    busy_seconds = min(settings.busy_seconds, 5.0)
+    if settings.store:
+        return open_backend(paths, keep, keys, settings, busy_seconds=busy_seconds)
+    return SqliteBackend.alone(database_path(paths, keep), keys.file_keys, keys.cipher, busy_seconds=busy_seconds)
 
 
 def _require_intact(backend: Backend, tip: Tip) -> None:

@@ -236,6 +236,10 @@ class SqliteBackend:
         """Give the event of that number another body."""
         self._db.execute("UPDATE events SET body = ? WHERE seq = ?", (event.body, event.seq))
 
+    def drop_events(self) -> None:
+        """Take the whole chain away."""
+        self._db.execute("DELETE FROM events")
+
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
@@ -359,6 +363,12 @@ def _leave_shared_log(connection: apsw.Connection, until: float) -> None:
         raise StoreBusy(
             "Another process has this keep open.", code="keep_in_use", hint="Close it there and try again."
         ) from error
+
+
+def leave_log(backend: SqliteBackend) -> None:
+    """Bring everything into the one file, which is then complete by itself."""
+    with translated(backend._db):
+        backend._db.pragma("journal_mode", "delete")
 
 
 def _set_journal(connection: apsw.Connection, mode: str, until: float) -> None:

@@ -289,7 +289,9 @@ class Mem0Memory:
         return self._opened(name) if name in self._keeps or name in self._names() else None
 
     def _names(self) -> list[str]:
-        return [name for name in keep_names(Paths.resolve(self._home)) if split_id(f"{name}/x") is not None]
+        return [
+            name for name in keep_names(Paths.resolve(self._home), self._settings) if split_id(f"{name}/x") is not None
+        ]
 
     def _opened(self, name: str) -> Keep:
         if name not in self._keeps:

@@ -1,0 +1,416 @@
+"""The backend for keeps in PostgreSQL: many keeps in shared tables, each closed to all others and to the server.
+
+One writer per keep: a write begins by changing the keep's own row, and the row's lock is its lease. It ends with the
+transaction, and the server ends a transaction whose process has stopped; no clock of ours is asked. Whoever writes next
+sees by the row's version that others wrote, and verifies what they wrote under the same lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count as counting
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from truekeep.errors import CommitUnknown, KeyUnavailable, StoreError, StoreTampered, StoreUnavailable
+from truekeep.stores.base import CARDED, TABLES, EventRow, Row
+from truekeep.stores.postgres_cipher import Boxes
+from truekeep.stores.postgres_lines import Connection, Lines, lines_to, told, translated
+from truekeep.stores.postgres_schema import KEEP_SETTING, SCHEMA
+
+if TYPE_CHECKING:
+    from truekeep.stores.keys import KeepKeys
+
+_TOP_SEQ = 1 << 62
+_CHUNK = 4_000
+"""Rows that are fetched at once: some ten megabytes."""
+_NUMBERS = {table: number for number, table in enumerate(TABLES)}
+"""What a table is called in the database. The order of ``TABLES`` only ever grows."""
+_STALLED_READING = 600_000
+"""Milliseconds after which the server ends a view in which nothing happens: it keeps dead rows from being removed."""
+_EVENT = f"SELECT seq, body, state, hash FROM {SCHEMA}.events WHERE keep = "  # noqa: S608
+_NEWEST = " ORDER BY seq DESC LIMIT 1"
+_EVENT_PART = "events"
+
+
+def place_of(name: str) -> uuid.UUID:
+    """Where a keep of that name lies: the same in every process, so that there cannot be two."""
+    return uuid.UUID(bytes=hashlib.sha256(b"truekeep keep\x1f" + name.encode()).digest()[:16])
+
+
+class PostgresBackend:
+    """One keep in the shared tables. It holds a connection only while a transaction is open."""
+
+    def __init__(self, dsn: str, name: str, keys: KeepKeys, *, busy_seconds: float = 30.0) -> None:
+        self._lines: Lines = lines_to(dsn)
+        self._keep = place_of(name)
+        self._boxes = Boxes(keys)
+        self._keys = keys
+        self._busy = busy_seconds
+        self._me = uuid.uuid4()
+        self._line: Connection | None = None
+        self._version = self._own = 0
+        """The keep's version as the last transaction found it, and how much of it are this connection's commits."""
+        self._newest: EventRow | None = None
+        self._is_newest_known = False
+        self._next: dict[str, int] = {}
+        self._counts: dict[int, int] | None = None
+        """How many rows each table has, asked for all of them at once; none when something changed since."""
+        with self.reading():
+            pass
+
+    # Transactions
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A write transaction that begins with the lock on the keep's row."""
+        change = (
+            f"UPDATE {SCHEMA}.keeps SET version = version + 1, "  # noqa: S608 - a UUID of ours
+            f"epoch = epoch + (writer IS DISTINCT FROM '{self._me}')::int, writer = '{self._me}' "
+            f"WHERE keep = '{self._keep}' RETURNING version - 1, data_keys"
+        )
+        line = self._begun("", change)
+        try:
+            with translated():
+                yield
+            self._commit(line)
+        finally:
+            self._ended(line)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One view; inside another transaction it is part of that."""
+        if self._line is not None:
+            yield
+            return
+        look = f"SELECT version, data_keys FROM {SCHEMA}.keeps WHERE keep = '{self._keep}'"  # noqa: S608
+        line = self._begun(" ISOLATION LEVEL REPEATABLE READ READ ONLY", look)
+        try:
+            with translated():
+                yield
+        finally:
+            self._ended(line)
+
+    def _begun(self, mode: str, first: str) -> Connection:
+        """Begin a transaction in one message: which keep it is about, its row, and the newest event."""
+        # A writer that was stopped loses its lock while others still wait for it.
+        stalled = _STALLED_READING if mode else max(1_000, int(self._busy * 500))
+        durable = "SET LOCAL synchronous_commit = on; " if self._lines.is_lax else ""
+        script = (
+            f"BEGIN{mode}; SET LOCAL {KEEP_SETTING} = '{self._keep}'; "
+            f"SET LOCAL lock_timeout = {max(1, int(self._busy * 1000))}; "
+            f"SET LOCAL idle_in_transaction_session_timeout = {stalled}; {durable}"
+            f"{first}; {_EVENT}'{self._keep}'{_NEWEST}"
+        )
+        for is_last in (False, True):
+            line = self._lines.take(self._busy)
+            try:
+                state, newest = _last_two(line.execute(script.encode()))
+                self._adopt(state, newest)
+            except psycopg.Error as error:
+                self._give_up(line)
+                # An idle connection may have died since it was used last; nothing has been done on it yet.
+                if is_last or not isinstance(error, psycopg.OperationalError) or error.sqlstate in _ANSWERS:
+                    raise told(error) from None
+                self._lines.drop_idle()
+            except BaseException:
+                self._give_up(line)
+                raise
+            else:
+                self._line = line
+                return line
+        raise StoreUnavailable("The connection to the database was lost.")
+
+    def _adopt(self, state: list[Any], newest: list[Any]) -> None:
+        if not state:
+            raise KeyUnavailable(
+                "This keep is not in the database any more.", code="key_missing", hint="It was destroyed, or moved."
+            )
+        ((self._version, data_keys),) = state
+        if data_keys != len(self._keys.epochs):
+            raise KeyUnavailable(
+                "The keep's data key was rotated by another process.",
+                code="keys_rotated",
+                hint="Open the keep again.",
+            )
+        self._newest = self._event(*newest[0]) if newest else None
+        self._is_newest_known = True
+        self._next.clear()
+        self._counts = None
+
+    def _commit(self, line: Connection) -> None:
+        try:
+            line.execute(b"COMMIT")
+        except psycopg.Error as error:
+            if not isinstance(error, psycopg.OperationalError) or error.sqlstate in _ANSWERS:
+                raise told(error) from None
+            self._require_written()
+        self._own += 1
+
+    def _require_written(self) -> None:
+        """The connection broke in the middle of a commit: ask the server what became of it, by the event's hash.
+
+        The keep's row is locked for the question, so that a commit that is still under way is waited for.
+        """
+        wanted, version = self._newest, self._version + 1
+        self._line = None
+        self._lines.drop_idle()
+        ask = f"SELECT version, data_keys FROM {SCHEMA}.keeps WHERE keep = '{self._keep}' FOR UPDATE"  # noqa: S608
+        try:
+            line = self._begun("", ask)
+            try:
+                found = self._stored(wanted.seq) if wanted is not None else None
+                is_there = self._version >= version
+            finally:
+                self._ended(line)
+        except (StoreError, psycopg.Error):
+            raise CommitUnknown("The database went away in the middle of a commit.") from None
+        if wanted is None or found is None or found.hash != wanted.hash or not is_there:
+            raise StoreUnavailable(
+                "The connection was lost before the commit, and nothing of it was written.",
+                code="not_committed",
+                hint="Try again.",
+            )
+
+    def _ended(self, line: Connection) -> None:
+        """End what is open, and give the line back; a line that broke ends by itself."""
+        if self._line is line:
+            self._line = None
+        self._is_newest_known = False
+        self._give_up(line)
+
+    def _give_up(self, line: Connection) -> None:
+        try:
+            if not line.closed and line.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                line.execute(b"ROLLBACK")
+        except psycopg.Error:
+            line.close()
+        self._lines.give_back(line)
+
+    def changes(self) -> int:
+        """The keep's version without this connection's own commits."""
+        with self.reading():
+            return self._version - self._own
+
+    # Rows
+
+    def insert(self, table: str, row: Row) -> None:
+        """Add a row at its place."""
+        self._do(_INSERT, (self._keep, _NUMBERS[table], row.seq, *self._closed(table, row)))
+        self._counts = None
+        if table in self._next:
+            self._next[table] = max(self._next[table], row.seq + 1)
+
+    def replace(self, table: str, row: Row) -> None:
+        """Put a row in the place of the one with its ``seq``."""
+        done = self._do(_REPLACE, (*self._closed(table, row), self._keep, _NUMBERS[table], row.seq))
+        if done.rowcount != 1:
+            where = f"{table} row {row.seq}"
+            raise StoreTampered(f"A row is missing from the store: {where}.", code="rows_missing", where=where)
+
+    def remove(self, table: str, seq: int) -> None:
+        """Take the row at that place away."""
+        self._next.pop(table, None)
+        self._counts = None
+        self._do(_REMOVE, (self._keep, _NUMBERS[table], seq))
+
+    def next_seq(self, table: str) -> int:
+        """The place after the last one; a forged place at the far end does not exhaust the numbers."""
+        if table not in self._next:
+            ((last,),) = self._ask(_LAST, (self._keep, _NUMBERS[table], _TOP_SEQ))
+            if self._line is None:
+                return int(last) + 1
+            self._next[table] = int(last) + 1
+        return self._next[table]
+
+    def by_id(self, table: str, row_id: str) -> Row | None:
+        """The row of that id."""
+        found = self._ask(_BY_ID, (self._keep, _NUMBERS[table], self._boxes.digest(table, row_id)))
+        return self._opened(table, *found[0]) if found else None
+
+    def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
+        """The rows at those places."""
+        if not seqs:
+            return []
+        found = self._ask(_BY_SEQS[cards and table in CARDED], (self._keep, _NUMBERS[table], list(seqs)))
+        rows = {row[0]: row for row in found}
+        # In the order in which they were asked for: the server's own changes with every update.
+        return [self._opened(table, *rows[seq]) for seq in seqs if seq in rows]
+
+    def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
+        """Rows in order of place, wherever a foreign one may have been put."""
+        statement, given = _ROWS[cards and table in CARDED], (self._keep, _NUMBERS[table])
+        for row in self._paged(statement, given, after, limit):
+            yield self._opened(table, *row)
+
+    def count(self, table: str) -> int:
+        """How many rows there are."""
+        with self.reading():
+            if self._counts is None:
+                self._counts = {int(number): int(found) for number, found in self._ask(_COUNT, (self._keep,))}
+            return self._counts.get(_NUMBERS[table], 0)
+
+    def _closed(self, table: str, row: Row) -> tuple[bytes, bytes, bytes, bytes | None]:
+        card = row.card if table in CARDED else None
+        return (
+            self._boxes.digest(table, row.id),
+            self._boxes.close(table, row.seq, row.id, row.tag, row.body),
+            row.mac,
+            self._boxes.close(f"{table}\x1fcard", row.seq, data=card) if card is not None else None,
+        )
+
+    def _opened(self, table: str, seq: int, box: bytes, mac: bytes, card: bytes | None = None) -> Row:
+        """A row as it was written. One that does not open was not written here, and gets no seal to be believed by."""
+        texts = self._boxes.texts(table, seq, box)
+        if texts is None:
+            return Row(seq, f"unreadable-{seq}", "", "{}", b"")
+        opened = self._boxes.open(f"{table}\x1fcard", seq, card) if card is not None else None
+        return Row(seq, *texts, mac, b"" if card is not None and opened is None else opened)
+
+    # Events
+
+    def append(self, event: EventRow) -> None:
+        """Add a link to the chain."""
+        box = self._boxes.close(_EVENT_PART, event.seq, event.at, event.kind, event.body)
+        self._do(_APPEND, (self._keep, event.seq, box, event.state, event.hash))
+        self._newest, self._is_newest_known = event, True
+
+    def restate(self, event: EventRow) -> None:
+        """Give the event of that number another body."""
+        known = self._stored(event.seq)
+        if known is not None:
+            box = self._boxes.close(_EVENT_PART, event.seq, known.at, known.kind, event.body)
+            self._do(_RESTATE, (box, self._keep, event.seq))
+            self._is_newest_known = False
+
+    def drop_events(self) -> None:
+        """Take the whole chain away."""
+        self._do(f"DELETE FROM {SCHEMA}.events WHERE keep = %s", (self._keep,))  # noqa: S608
+        self._newest, self._is_newest_known = None, True
+
+    def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
+        """Events in order."""
+        for row in self._paged(_EVENTS, (self._keep,), after, limit):
+            yield self._event(*row)
+
+    def event(self, seq: int) -> EventRow | None:
+        """The event with that number."""
+        newest = self._newest
+        if self._line is not None and self._is_newest_known and newest is not None and newest.seq == seq:
+            return newest
+        return self._stored(seq)
+
+    def last_event(self) -> EventRow | None:
+        """The newest event, which every transaction begins with."""
+        if self._line is None:
+            with self.reading():
+                return self._newest
+        if not self._is_newest_known:
+            found = self._ask(f"{_EVENT}%s{_NEWEST}", (self._keep,))
+            self._newest, self._is_newest_known = (self._event(*found[0]) if found else None), True
+        return self._newest
+
+    def _stored(self, seq: int) -> EventRow | None:
+        found = self._ask(f"{_EVENT}%s AND seq = %s", (self._keep, seq))
+        return self._event(*found[0]) if found else None
+
+    def _event(self, seq: int, box: bytes, state: bytes, link: bytes) -> EventRow:
+        """An event as it was written; one that does not open has no link, and breaks the chain."""
+        texts = self._boxes.texts(_EVENT_PART, seq, box)
+        return EventRow(seq, *texts, bytes(state), bytes(link)) if texts else EventRow(seq, "", "", "", b"", b"")
+
+    # Upkeep
+
+    def has_sound_index(self, table: str) -> bool:
+        """Whether every row is found by its id. How the server's own indexes lie on its disk, pg_amcheck says."""
+        return not any(self._misplaced(table))
+
+    def rebuild_index(self, table: str) -> None:
+        """Let every row that opens be found by its id again."""
+        for seq, digest in list(self._misplaced(table)):
+            self._do(_REINDEX, (digest, self._keep, _NUMBERS[table], seq))
+
+    def _misplaced(self, table: str) -> Iterator[tuple[int, bytes]]:
+        for seq, box, digest in self._paged(_IDS, (self._keep, _NUMBERS[table]), 0, None):
+            texts = self._boxes.texts(table, seq, box)
+            if texts is not None and self._boxes.digest(table, texts[0]) != digest:
+                yield seq, self._boxes.digest(table, texts[0])
+
+    def mend(self) -> list[str]:
+        """The role cannot alter the tables' definitions, neither for good nor for ill."""
+        return []
+
+    def scrub(self) -> bool:
+        """Not for this role to do: the server's vacuum takes away what was removed, and its archive has it still."""
+        return False
+
+    def describe(self) -> dict[str, str]:
+        """Engine, versions, cipher and schema."""
+        return {**self._lines.facts, "cipher": self._boxes.name, "journal": "wal"}
+
+    def close(self) -> None:
+        """Nothing is held between transactions."""
+
+    # Asking
+
+    def _do(self, statement: str, given: tuple[Any, ...]) -> psycopg.Cursor[tuple[Any, ...]]:
+        if self._line is None:
+            raise AssertionError("a change outside of a transaction")
+        with translated():
+            return self._line.execute(statement.encode(), given)
+
+    def _ask(self, statement: str, given: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self.reading():
+            assert self._line is not None  # noqa: S101 - for the type checker
+            return self._line.execute(statement.encode(), given, binary=True).fetchall()
+
+    def _paged(
+        self, statement: str, given: tuple[Any, ...], after: int, limit: int | None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows in portions, so that a keep of any size fits into memory on its way."""
+        start, left = after or -_TOP_SEQ * 2, limit
+        for _ in counting():
+            portion = _CHUNK if left is None or left < 0 else min(left, _CHUNK)
+            found = self._ask(statement, (*given, start, portion)) if portion else []
+            yield from found
+            if len(found) < portion or not portion:
+                return
+            start, left = found[-1][0], None if left is None else left - len(found)
+
+
+_ANSWERS = frozenset({"55P03", "57014", "53300", "53100", "53200", "58030", "40P01"})
+"""What a server that is there says, though the driver files it under lost connections."""
+_ROW = f"FROM {SCHEMA}.sealed WHERE keep = %s AND tbl = %s AND"
+_COLUMNS = ("SELECT seq, body, mac", "SELECT seq, body, mac, card")
+_PAGE = "seq > %s ORDER BY seq LIMIT %s"
+_INSERT = f"INSERT INTO {SCHEMA}.sealed(keep, tbl, seq, id, body, mac, card) VALUES (%s, %s, %s, %s, %s, %s, %s)"  # noqa: S608
+_REPLACE = (
+    f"UPDATE {SCHEMA}.sealed SET id = %s, body = %s, mac = %s, card = %s WHERE keep = %s AND tbl = %s AND seq = %s"  # noqa: S608
+)
+_REMOVE = f"DELETE {_ROW} seq = %s"
+_LAST = f"SELECT coalesce(max(seq), 0) {_ROW} seq BETWEEN 0 AND %s"
+_BY_ID = f"{_COLUMNS[0]} {_ROW} id = %s"
+_BY_SEQS = tuple(f"{columns} {_ROW} seq = ANY(%s::bigint[])" for columns in _COLUMNS)
+_ROWS = tuple(f"{columns} {_ROW} {_PAGE}" for columns in _COLUMNS)
+_IDS = f"SELECT seq, body, id {_ROW} {_PAGE}"
+_REINDEX = f"UPDATE {SCHEMA}.sealed SET id = %s WHERE keep = %s AND tbl = %s AND seq = %s"  # noqa: S608
+_COUNT = f"SELECT tbl, count(*) FROM {SCHEMA}.sealed WHERE keep = %s GROUP BY tbl"  # noqa: S608
+_APPEND = f"INSERT INTO {SCHEMA}.events(keep, seq, body, state, hash) VALUES (%s, %s, %s, %s, %s)"  # noqa: S608
+_RESTATE = f"UPDATE {SCHEMA}.events SET body = %s WHERE keep = %s AND seq = %s"  # noqa: S608
+_EVENTS = f"{_EVENT}%s AND {_PAGE}"
+
+
+def _last_two(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[list[Any], list[Any]]:
+    """The answers to the last two statements of several that were sent at once."""
+    found: list[list[Any]] = []
+    more: Callable[[], bool | None] = cursor.nextset
+    while True:
+        if cursor.description is not None:
+            found.append(cursor.fetchall())
+        if not more():
+            break
+    return found[-2], found[-1]

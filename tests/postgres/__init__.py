@@ -1,0 +1,1 @@
+"""Keeps in PostgreSQL, on a real server."""

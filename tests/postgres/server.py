@@ -1,0 +1,91 @@
+"""A real PostgreSQL server of the tests' own, on a socket in a folder: Debian's, or whichever is found on the path."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from truekeep.stores.postgres_lines import forget_lines
+from truekeep.stores.postgres_schema import migrate
+
+_FOUND = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
+_ON_PATH = shutil.which("pg_ctl")
+PROGRAMS = _FOUND[-1] if _FOUND else Path(_ON_PATH).parent if _ON_PATH else None
+SERVICE = "service"
+"""The role that serves: it owns nothing and bypasses nothing."""
+
+
+class Server:
+    """A cluster in a folder, started and stopped at will, with a database for whoever asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        # The server refuses to run as root; Debian's package makes a user for it.
+        self._as: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
+        if self._as:
+            shutil.chown(folder, "postgres", "postgres")
+        self._run("initdb", "-D", "data", "-U", "owner", "--auth=trust", "--no-sync", "--locale=C.UTF-8")
+        self.start()
+        self.run(f"CREATE ROLE {SERVICE} LOGIN NOSUPERUSER NOBYPASSRLS")
+
+    def dsn(self, database: str = "postgres", user: str = "owner", host: Path | None = None) -> str:
+        return f"postgresql://{user}@/{database}?host={host or self.folder}"
+
+    def start(self) -> None:
+        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync=off"
+        self._run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        self._run("pg_ctl", "-D", "data", "-w", "-m", mode, "stop")
+
+    def run(self, *statements: str, database: str = "postgres") -> list[Any]:
+        """Run statements as the owner, who is a superuser here; gives what the last one found."""
+        with psycopg.connect(self.dsn(database), autocommit=True) as connection:
+            cursor = None
+            for statement in statements:
+                cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor is not None and cursor.description else []
+
+    def database(self) -> Database:
+        """A fresh, migrated database."""
+        name = f"keeps_{secrets.token_hex(4)}"
+        self.run(f"CREATE DATABASE {name}")
+        with psycopg.connect(self.dsn(name), autocommit=True) as connection:
+            migrate(connection, SERVICE)
+        return Database(self, name)
+
+    def _run(self, program: str, *given: str) -> None:
+        assert PROGRAMS is not None
+        done = subprocess.run(
+            [str(PROGRAMS / program), *given],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+            **self._as,
+        )
+        assert done.returncode == 0, program
+
+
+class Database:
+    """One database, with the tables in it."""
+
+    def __init__(self, server: Server, name: str) -> None:
+        self.server, self.name = server, name
+        self.dsn = server.dsn(name, SERVICE)
+        self.owner = server.dsn(name)
+
+    def run(self, *statements: str) -> list[Any]:
+        return self.server.run(*statements, database=self.name)
+
+    def drop(self) -> None:
+        forget_lines(self.dsn)
+        self.server.run(f"DROP DATABASE {self.name} WITH (FORCE)")
