@@ -37,9 +37,12 @@ class Portion(NamedTuple):
     mark: str | None
 
 
-def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator[list[Verdict], None, None]:
+def load(
+    portions: Iterable[Portion], gate: Gate, catalog: Catalog, *, embeds: bool = True
+) -> Generator[list[Verdict], None, None]:
     """The verdicts of each portion in turn; what is rejected is left out and the rest is stored.
 
+    What will only be held needs no vector (``embeds``); it gets one when it is let in.
     A portion that cannot be read ends the load with its error, after those before it were stored.
     """
     waiting: tuple[Portion, Future[Vectors]] | None = None
@@ -51,7 +54,7 @@ def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator
                 portion = next(remaining, None)
             except Exception as error:
                 portion, failure = None, error
-            ahead = (portion, pool.submit(_embedded, catalog, portion.candidates)) if portion else None
+            ahead = (portion, pool.submit(_embedded, catalog if embeds else None, portion.candidates)) if portion else None
             if waiting is not None:
                 yield _admitted(gate, *waiting)
             waiting = ahead
@@ -63,8 +66,8 @@ def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator
         raise failure
 
 
-def _embedded(catalog: Catalog, candidates: Sequence[Candidate]) -> Vectors:
-    return list(catalog.vectors(candidates))
+def _embedded(catalog: Catalog | None, candidates: Sequence[Candidate]) -> Vectors:
+    return list(catalog.vectors(candidates)) if catalog else [(place, None) for place in range(len(candidates))]
 
 
 def _admitted(gate: Gate, portion: Portion, vectors: Future[Vectors]) -> list[Verdict]:

@@ -1,0 +1,1 @@
+"""Protection for memory that people already have."""
