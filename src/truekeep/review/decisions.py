@@ -110,19 +110,11 @@ class Review:
         left = frozenset(excepted)
         if not left <= {one.id for one in group.items}:
             raise UnknownId("An exception is not among what this group confirms.", hint="Name items of the group.")
-        chosen = [one for one in group.items if one.id not in left]
+        chosen = [(one.id, item_etag(one)) for one in group.items if one.id not in left]
         told: dict[str, str] = {}
         for start in range(0, len(chosen), _TOGETHER):
-            part = ((one.id, item_etag(one)) for one in chosen[start : start + _TOGETHER] if self._is_still_plain(one))
-            told |= dict.fromkeys((one.id for one in chosen[start : start + _TOGETHER]), "one_by_one")
-            told |= self.decide(part, approve=True, by=by, reason=reason)
+            told |= self.decide(chosen[start : start + _TOGETHER], approve=True, by=by, reason=reason)
         return told
-
-    def _is_still_plain(self, item: Item) -> bool:
-        if not is_moved(item.memory.origin):
-            return True
-        contests = [one for one in self._gate.contested(item.memory) if one != item.target]
-        return is_plain(item.memory.text, item.findings, contests)
 
     def undo_group(self, key: str, *, by: str, reason: str) -> dict[str, str]:
         """Take back what somebody confirmed of what was moved in under that key; a code for each."""
@@ -280,13 +272,19 @@ class Review:
         """Approve or reject several items, each by its id and the tag of the version that was looked at.
 
         Gives a code for each: ``done``, or why it was left as it is. What somebody else decided meanwhile stays so.
+        Of what was moved in, what has to be looked at one by one is not approved together with others.
         """
         told: dict[str, str] = {}
+        listed = list(wanted)
         with self._ledger.group():
-            for item_id, etag in wanted:
+            for item_id, etag in listed:
                 try:
-                    if item_etag(self.show(item_id)) != etag:
+                    item = self.show(item_id)
+                    if item_etag(item) != etag:
                         told[item_id] = "item_settled"
+                        continue
+                    if approve and len(listed) > 1 and not self._goes_with_others(item):
+                        told[item_id] = "one_by_one"
                         continue
                     if approve:
                         self.approve(item_id, by=by, reason=reason, inform_only=inform_only)
@@ -296,6 +294,13 @@ class Review:
                 except (InvalidRequest, UnknownId) as error:
                     told[item_id] = error.code
         return told
+
+    def _goes_with_others(self, item: Item) -> bool:
+        """What was moved in, looked at once more, after those before it: what it contradicts may just have come in."""
+        if not is_moved(item.memory.origin):
+            return True
+        contests = [one for one in self._gate.contested(item.memory) if one != item.target]
+        return is_plain(item.memory.text, item.findings, contests)
 
     def undo(self, item_id: str, *, by: str, reason: str) -> Item:
         """Take a decision back: the item waits again, and the keep is as it was before.

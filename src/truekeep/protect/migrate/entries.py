@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
-
-from truekeep.types import utc_moment
 
 _MILLISECONDS = 100_000_000_000
 """Seconds since 1970 reach this in the year 5138, so that a larger number counts milliseconds."""
@@ -55,19 +53,11 @@ def moment(value: object) -> datetime | None:
             return None
     if not isinstance(value, str):
         return None
-    text = value.strip()
     try:
-        if len(text) == len("2026-01-31"):
-            day = date.fromisoformat(text)
-            return datetime(day.year, day.month, day.day, tzinfo=UTC)
-        found = datetime.fromisoformat(text)
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
-    except ValueError:
-        pass
-    try:
-        return utc_moment(text)
+        found = datetime.fromisoformat(value.strip())
     except ValueError:
         return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def words(value: object) -> tuple[str, ...]:
