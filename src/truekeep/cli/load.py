@@ -61,7 +61,8 @@ def import_memories(
     else:
         console().print("  ".join(f"{name.replace('_', ' ')}: {count}" for name, count in summary.items()))
         if held := counts["quarantine"]:
-            console().print(f"{held:,} held for review: nothing of it informs or acts until you decide. Next: {_NEXT_STEP}")
+            console().print(f"{held:,} held for review: nothing of it informs or acts until you decide.")
+            console().print(f"Next: {_NEXT_STEP}")
     if counts["reject"]:
         sys.exit(REFUSED)
 

@@ -299,7 +299,7 @@ class Review:
         """What was moved in, looked at once more, after those before it: what it contradicts may just have come in."""
         if not is_moved(item.memory.origin):
             return True
-        contests = [one for one in self._gate.contested(item.memory) if one != item.target]
+        contests = [one for one in self._gate.disagreeing(item.memory) if one != item.target]
         return is_plain(item.memory.text, item.findings, contests)
 
     def undo(self, item_id: str, *, by: str, reason: str) -> Item:

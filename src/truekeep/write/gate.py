@@ -347,16 +347,18 @@ class Gate:
             memory,
             judged.ruling,
             findings=judged.findings,
-            contests=self.contested(memory),
+            contests=self.disagreeing(memory),
             target=memory.id if sealed is not None else None,
         )
         if verdict is not None:
             return replace(verdict, item_id=item.id)
         return Verdict(Decision.QUARANTINE, item.code, item.reason, judged.findings, item_id=item.id)
 
-    def contested(self, memory: Memory) -> tuple[str, ...]:
-        """The memories that one which does not act would contradict."""
-        return self._transitions.contested(memory)
+    def disagreeing(self, memory: Memory) -> tuple[str, ...]:
+        """The memories that answer the same otherwise as one that was moved in, also if the owner had said it."""
+        owners = self._claim_keys.bound(replace(memory, standing=Standing.OWNER, origin=Origin("user")))
+        found = (*self._transitions.disagreeing(memory), *self._transitions.disagreeing(owners))
+        return tuple(dict.fromkeys(found))
 
     def _carry_out(self, entry: Entry, judged: Judged) -> Verdict:
         ruling = judged.ruling
@@ -411,7 +413,7 @@ class Gate:
             tag=tag,
             findings=judged.findings,
             target=target.id if target else None,
-            contests=self.contested(memory) if kind is None else (),
+            contests=self._transitions.contested(memory) if kind is None else (),
         )
         return Verdict(Decision.QUARANTINE, ruling.code, ruling.reason, judged.findings, item_id=item.id)
 
