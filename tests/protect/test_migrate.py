@@ -122,7 +122,12 @@ def test_accounts_addresses_links_and_findings_are_never_taken_over_by_sample(ke
 
 def test_what_contradicts_the_owner_or_its_neighbour_is_left_to_be_looked_at(keep: Keep) -> None:
     keep.remember("Alice's favourite colour is green.", via="user")
-    said = ["Alice's favourite colour is red.", "Eva's favourite meal is soup.", "Eva's favourite meal is pie.", FACTS[0]]
+    said = [
+        "Alice's favourite colour is red.",
+        "Eva's favourite meal is soup.",
+        "Eva's favourite meal is pie.",
+        FACTS[0],
+    ]
     moved(keep, records(said, created_at="2020-01-01"))
     (group,) = keep.review.noted()
     assert [item.memory.text for item in group.apart] == said[:1]
@@ -214,7 +219,8 @@ def test_the_command_reports_goes_on_asks_and_takes_over(run: Run, tmp_path: Pat
     dry = run("migrate", "from", "markdown", str(file), "--dry-run", "--format", "json")
     assert (dry.json["counts"]["held"], dry.json["group"], dry.json["fields"]) == (3, None, {"text": 3, "headings": 3})
     first = run("migrate", "from", "markdown", str(file))
-    assert "held 3" in first.out and "2 can be taken over together, 1 one by one" in " ".join(first.out.split())
+    assert "held 3" in first.out
+    assert "2 can be taken over together, 1 one by one" in " ".join(first.out.split())
     again = run("migrate", "from", "markdown", str(file), "--format", "json")
     assert (again.json["resumed_at"], again.json["counts"]["held"]) == (3, 0)
     key = again.json["group"]
@@ -222,7 +228,8 @@ def test_the_command_reports_goes_on_asks_and_takes_over(run: Run, tmp_path: Pat
     (group,) = run("migrate", "groups", "--format", "json").json
     assert (group["together"], len(group["apart"])) == (2, 1)
     shown = run("migrate", "take", key, "--yes", "--by", "alice")
-    assert "by itself" in shown.out and "Taken over: 2, by alice." in shown.out
+    assert "by itself" in shown.out
+    assert "Taken over: 2, by alice." in shown.out
     assert run("migrate", "undo", key, "--yes", "--by", "alice", "--format", "json").json["given_back"] == 2
     assert run("migrate", "groups").out.count("moved in from") == 1
 
@@ -232,7 +239,7 @@ def test_bad_entries_are_skipped_with_a_reason_and_long_ones_come_in_parts(keep:
     deep: Any = "x"
     for _ in range(60):
         deep = [deep]
-    texts = [
+    texts: list[dict[str, Any]] = [
         {"id": "1", "memory": long},
         {"id": "2", "memory": "over", "expiration_date": "2001-01-01"},
         {"id": "3", "memory": "The shelf is deep", "metadata": {"deep": deep}},

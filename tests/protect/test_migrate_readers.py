@@ -252,7 +252,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "NULs": ("markdown", lambda path: path.write_bytes(b"- a\x00b"), "source_not_text"),
     "no UTF-8": ("markdown", lambda path: path.write_bytes(b"\xff\xfe\xff"), "source_not_text"),
     "a link": ("markdown", lambda path: path.symlink_to("/etc/hostname"), "source_unsafe"),
-    "nothing": ("markdown", lambda path: None, "source_unreadable"),
+    "nothing": ("markdown", lambda _: None, "source_unreadable"),
     "a directory": ("markdown", lambda path: path.mkdir(), "source_not_a_file"),
     "cut JSON": ("mem0", lambda path: path.write_text('{"results": [{"id": 1,'), "source_not_json"),
     "no database": ("langgraph", lambda path: path.write_text("hello"), "source_unreadable"),

@@ -55,7 +55,9 @@ def load(
                 portion = next(remaining, None)
             except Exception as error:
                 portion, failure = None, error
-            ahead = (portion, pool.submit(_embedded, catalog if embeds else None, portion.candidates)) if portion else None
+            ahead = (
+                (portion, pool.submit(_embedded, catalog if embeds else None, portion.candidates)) if portion else None
+            )
             if waiting is not None:
                 yield _admitted(gate, *waiting)
             waiting = ahead
