@@ -29,7 +29,7 @@ from truekeep.trust.candidate import checked_flag, checked_limit, checked_moment
 from truekeep.trust.origin import keep_name, own_member, own_principal, person_name, require, session_name
 from truekeep.trust.policy import preset
 from truekeep.trust.wishes import may_wish
-from truekeep.types import MEMBER, Memory, Snapshot, Standing, Verdict, utc_text
+from truekeep.types import MEMBER, Decision, Memory, Snapshot, Standing, Verdict, utc_text
 from truekeep.write.bulk import Portion, load
 
 if TYPE_CHECKING:
@@ -172,6 +172,18 @@ class Keep:
         """
         portions = (Portion(self._way_in.intake.candidates(entries, via=via), mark) for via, entries, mark in batches)
         return load(portions, self._way_in.gate, self._catalog)
+
+    def move_in(
+        self, batches: Iterable[tuple[Iterable[tuple[str, Mapping[str, Any]]], str | None]], *, source: str
+    ) -> Generator[list[Verdict], None, None]:
+        """Take in another memory: batches of entries, each with its key there, and a mark; one transaction each.
+
+        All of it is hearsay of that source and waits for its owner until somebody decides, without the caps, expiry
+        and shelf life of what others send. An entry whose key came in before is left as it is.
+        """
+        portions = (Portion(self._way_in.intake.moved(entries, source=source), mark) for entries, mark in batches)
+        informs = preset(self.settings.policy).table[Standing.HEARSAY]["clean"] == Decision.ACCEPT
+        return load(portions, self._way_in.gate, self._catalog, embeds=informs)
 
     def update_memory(self, memory_id: str, text: str, *, via: str, **fields: Unpack[Fields]) -> Verdict:
         """Give a memory new content; whatever is not accepted leaves the old entry as it was."""

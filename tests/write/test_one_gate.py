@@ -57,6 +57,7 @@ WRITERS: dict[str, Callable[[Keep, str], Verdict]] = {
     "Keep.remember": lambda keep, _: keep.remember(POISON, via="user"),
     "Keep.remember_many": lambda keep, _: keep.remember_many([POISON], via="user")[0],
     "Keep.remember_batches": lambda keep, _: next(keep.remember_batches([("user", [POISON], None)]))[0],
+    "Keep.move_in": lambda keep, _: next(keep.move_in([([("1", {"text": POISON})], None)], source="old"))[0],
     "Keep.update_memory": lambda keep, stored: keep.update_memory(stored, POISON, via="user"),
     "Keep.restore": lambda keep, _: keep.restore(_forgotten_poison(keep), via="user"),
     "Handle.remember": lambda keep, _: keep.bind("user").remember(POISON),
@@ -87,7 +88,7 @@ NOT_WRITERS = {
     },
     "Review": {
         "approve_group", "chain", "count", "decide", "facets", "groups", "known", "leave", "lift", "list", "note_waits",
-        "noted", "outlook", "reject", "show", "undo",
+        "noted", "outlook", "reject", "show", "undo", "undo_group",
     },
 }  # fmt: skip
 

@@ -165,6 +165,12 @@ class Contradictions:
         elders = (other for other in self.related(memory) if not is_hearsay(other) and other.as_of <= memory.as_of)
         return tuple(elder.id for elder in elders if outdated(claim_in(elder), claim_in(memory)))
 
+    def disagreeing(self, memory: Memory) -> tuple[str, ...]:
+        """The memories above hearsay that answer the same otherwise, whichever of the two is older."""
+        stated = claim_in(memory)
+        others = ((other.id, claim_in(other)) for other in self.related(memory) if not is_hearsay(other))
+        return tuple(name for name, claim in others if outdated(claim, stated) or outdated(stated, claim))
+
     def file(self, entry: Entry, memory: Memory, related: Iterable[Memory]) -> None:
         """Write down what a memory answers and whom it contradicts, inside the writer's transaction."""
         for number, key in enumerate(memory.keys[1:], 1):

@@ -23,7 +23,7 @@ from truekeep.trust.influence import (
     hearsay_marks,
     standing_for,
 )
-from truekeep.trust.origin import AGENT, label_of
+from truekeep.trust.origin import AGENT, is_moved, label_of
 from truekeep.types import Memory, Standing
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ class Evidence:
         )
 
     def fades_at(self, memory: Memory) -> datetime | None:
-        """When a memory that cannot act by then expires."""
+        """When a memory that cannot act by then expires; what was moved in waits for its owner."""
+        if is_moved(memory.origin):
+            return None
         return self._shelf.fades_at(memory.standing, memory.approval, memory.created_at)
 
     def note(self, entry: Entry, text: str, standing: Standing, *, reviewed: bool = False) -> tuple[str, ...]:

@@ -243,6 +243,10 @@ class Transitions:
         """The memories that one which is not stored would contradict."""
         return self._contradictions.contradicted(memory)
 
+    def disagreeing(self, memory: Memory) -> tuple[str, ...]:
+        """The memories that answer the same otherwise, older or newer."""
+        return self._contradictions.disagreeing(memory)
+
     def _states(self, ids: Iterable[str], read: Mapping[str, Memory]) -> dict[str, _State]:
         """What those memories may do; of some it is known what their rows say."""
         found = (self._ledger.get("memories", memory_id) for memory_id in ids if memory_id not in read)

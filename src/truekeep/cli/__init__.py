@@ -17,6 +17,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("memories:forget", "Forget what you said, or delete a memory."),
     "pin": ("memories:pin", "Put a memory first in every prompt."),
     "snapshot": ("memories:snapshot", "Print the frozen text a session's prompt gets."),
+    "migrate": ("migrate:migrate", "Move in from another memory, and take over what is yours."),
     "import": ("load:import_memories", "Import many memories from a file."),
     "export": ("load:export", "Write all memories as signed JSON lines."),
     "erase": ("recovery:erase", "Erase a subject or memories for good, with a receipt."),

@@ -6,7 +6,6 @@ import hashlib
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,9 +14,6 @@ from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json
 from truekeep.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from truekeep.keep import Keep
 
 
 @click.command("import")
@@ -45,14 +41,15 @@ def import_memories(
     memories come over --via like any other, unless you name its --signer and --map a standing to a channel. An import
     that was cut off goes on where it stopped when it is run again on the same file.
     """
-    from truekeep.read.export import checked_mapping  # noqa: PLC0415 - loads the store
+    from truekeep.protect.migrate.moving import resumed_at  # noqa: PLC0415 - loads the store
+    from truekeep.read.export import checked_mapping  # noqa: PLC0415
     from truekeep.write.bulk import Rules, portions, read_lines  # noqa: PLC0415
 
     lines = read_lines(file.read_text("utf-8"), Rules(via, signer, checked_mapping(mapping)))
     name = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     counts: Counter[str] = Counter()
     with open_keep(keep_name, home, policy, new=True) as keep:
-        start = _resume(keep, name)
+        start = resumed_at(keep, f"import:{name}:")
         parts = list(portions(lines, start, batch))
         batches = ((channel, entries, f"import:{name}:{end}") for end, channel, entries in parts)
         for (end, _, _), verdicts in zip(parts, keep.remember_batches(batches), strict=True):
@@ -63,39 +60,52 @@ def import_memories(
         print_json(summary)
     else:
         console().print("  ".join(f"{name.replace('_', ' ')}: {count}" for name, count in summary.items()))
+        if held := counts["quarantine"]:
+            console().print(f"{held:,} held for review: nothing of it informs or acts until you decide.")
+            console().print(f"Next: {_NEXT_STEP}")
     if counts["reject"]:
         sys.exit(REFUSED)
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+@click.option("--to", type=click.Choice(["mem0", "jsonl", "markdown"]), help="For another memory, instead of signed.")
 @with_keep
-def export(file: Path | None, keep_name: str, home: str | None, output: str) -> None:
+def export(file: Path | None, to: str | None, keep_name: str, home: str | None, output: str) -> None:
     """Write all memories as signed JSON lines, to the new FILE or to standard output.
 
-    Texts are screened and sanitised; blocked ones are there as their placeholder. For a complete copy use 'backup'.
+    Texts are screened and sanitised; blocked ones are there as their placeholder. With --to they are written as another
+    memory reads them, without what is blocked or was replaced. For a complete copy use 'backup'.
     """
     with open_keep(keep_name, home) as keep:
-        lines = keep.export()
+        lines = keep.export() if to is None else []
+        memories = keep.get_memories() if to is not None else []
+    text, count, how = "".join(lines), len(lines) - 2, "signed"
+    if to is not None:
+        from truekeep.protect.migrate.leaving import WRITERS, leaving  # noqa: PLC0415 - not for every export
+
+        leave = leaving(memories)
+        text, count, how = WRITERS[to](leave), len(leave), f"{len(memories) - len(leave)} blocked or replaced left out"
     if file is None:
-        click.echo("".join(lines), nl=False)
+        click.echo(text, nl=False)
         return
-    _written(file, lines)
+    _written(file, text)
     if output == "json":
-        print_json({"path": str(file), "memories": len(lines) - 2})
+        print_json({"path": str(file), "memories": count})
     else:
-        console().print(f"Exported: {len(lines) - 2} memories, signed.")
+        console().print(f"Exported: {count} memories, {how}.")
 
 
-def _written(file: Path, lines: list[str]) -> None:
+def _written(file: Path, text: str) -> None:
     try:
-        disk.write_new(file.absolute(), "".join(lines).encode())
+        disk.write_new(file.absolute(), text.encode())
     except FileExistsError:
         raise InvalidRequest("There is something at that path already.", code="file_exists") from None
     except OSError as error:
         raise InvalidRequest("The file cannot be written.", hint=type(error).__name__) from error
 
 
+_NEXT_STEP = "truekeep review list"
 _DECISIONS = ("accept", "quarantine", "reject")
 
 
@@ -112,12 +122,6 @@ def reindex(keep_name: str, home: str | None, output: str) -> None:
         print_json({"reindexed": done})
     else:
         console().print(f"Embedded: {done}.")
-
-
-def _resume(keep: Keep, name: str) -> int:
-    prefix = f"import:{name}:"
-    marks = (str(event.body["mark"]) for event in keep.audit.events(kinds=["batch.marked"]))
-    return max((int(mark.removeprefix(prefix)) for mark in marks if mark.startswith(prefix)), default=0)
 
 
 def _progress(label: str, done: int, total: int) -> None:

@@ -15,13 +15,22 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from truekeep.quarantine.noted import NOTED_BEFORE, NotedGroup, goes_with_others, noted_groups, noted_key
+from truekeep.quarantine.noted import (
+    MOVED_APART,
+    MOVED_IN,
+    NOTED_BEFORE,
+    NotedGroup,
+    goes_with_others,
+    is_plain,
+    noted_groups,
+    noted_key,
+)
 from truekeep.stores.records import item_body, item_from, new_id
 from truekeep.stores.table_view import TableView
 from truekeep.text.fold import folded
-from truekeep.trust.origin import AGENT
+from truekeep.trust.origin import AGENT, is_moved
 from truekeep.trust.policy import Ruling
-from truekeep.types import LATEST, Decision, Finding, Item, Memory, Severity, Standing
+from truekeep.types import LATEST, Decision, Finding, Item, Memory, Origin, Severity, Standing
 
 if TYPE_CHECKING:
     from truekeep.config import Settings
@@ -89,9 +98,10 @@ class Queue:
     def _waits_until(self, memory: Memory, kind: str) -> datetime:
         """Nothing of the owner's evaporates: what is the owner's, or would take something from the owner, waits.
 
-        So does what the agent noted: the owner may have said it, and is asked when there is a way to.
+        So does what the agent noted: the owner may have said it, and is asked when there is a way to. And so does what
+        the owner moved in from another memory.
         """
-        is_noted = kind == "memory" and memory.origin.channel == AGENT
+        is_noted = kind == "memory" and (memory.origin.channel == AGENT or is_moved(memory.origin))
         if memory.standing is Standing.OWNER or kind in _LASTING or is_noted:
             return LATEST
         return self._clock() + timedelta(days=self._settings.queue_expiry_days)
@@ -143,6 +153,39 @@ class Queue:
         if item is None and not self.has_room(entry, tag):
             return None
         return self.put(entry, memory, _NOTED, kind="memory", tag=tag, target=memory.id, item_id=item_id)
+
+    def moved_id(self, origin: Origin) -> str:
+        """The id of the item of something that was moved in: the same entry of a source always has the same."""
+        return f"rev_{self._ledger.digest('moved', origin.message or '')[:20]}"
+
+    def knows_moved(self, origin: Origin) -> bool:
+        """Whether that entry of a source came in before, whatever was decided about it."""
+        return self._ledger.get("queue", self.moved_id(origin)) is not None
+
+    def put_moved(
+        self,
+        entry: Entry,
+        memory: Memory,
+        ruling: Ruling,
+        *,
+        findings: Sequence[Finding],
+        contests: Sequence[str],
+        target: str | None,
+    ) -> Item:
+        """Have something that was moved in wait for its owner. No cap counts it: it is the owner who moves, once."""
+        if not findings:
+            ruling = MOVED_IN if is_plain(memory.text, findings, contests) else MOVED_APART
+        return self.put(
+            entry,
+            memory,
+            ruling,
+            kind="memory",
+            tag=WAITING,
+            findings=findings,
+            target=target,
+            contests=contests,
+            item_id=self.moved_id(memory.origin),
+        )
 
     def fall(self, entry: Entry, memory: Memory, parent: str) -> Item:
         """Hold what was derived from something that a person rejected or forgot; no cap, because a person did it."""

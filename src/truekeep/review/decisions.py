@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from truekeep.claims.lineage import Ancestry, Chain
 from truekeep.config import REASON_CAP
 from truekeep.errors import InvalidRequest, NotAllowed, UnknownId
-from truekeep.quarantine.noted import NotedGroup
+from truekeep.quarantine.noted import NotedGroup, is_plain, noted_key
 from truekeep.quarantine.queue import Facets, QueueFilter, QueueGroup, QueueView
 from truekeep.read.reader import RecordReader, Shown
 from truekeep.screens.credentials import redact
 from truekeep.stores.records import item_body, item_from, memory_from
 from truekeep.trust import fence
 from truekeep.trust.candidate import checked_flag, checked_moment, checked_reason, checked_text
-from truekeep.trust.origin import person_name
+from truekeep.trust.origin import is_moved, person_name
 from truekeep.types import Approval, Decision, Effects, Item, Memory, Verdict, utc_text
 from truekeep.write.secrets import SECRET_APART
 
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 UNDO_WINDOW = timedelta(minutes=10)
 """How long a decision can be taken back."""
+MOVED_WINDOW = timedelta(days=30)
+"""The same for what was moved in: whoever took over hundreds finds out later what was not theirs."""
+_TOGETHER = 500
+"""Decisions that share one write of the anchor."""
 EDITABLE = frozenset({"memory", "change", "derived", "revoked"})
 """The kinds of item that hold a text of their own, which a reviewer may change before letting it in."""
 STATES = ("open", "approved", "rejected", "expired", "lifted")
@@ -94,12 +98,38 @@ class Review:
         """What waits for the owner's own word, in groups by the day and the place it was noted at."""
         return self._waiting.noted()
 
-    def approve_group(self, key: str, *, by: str, reason: str) -> dict[str, str]:
-        """Confirm what ``noted`` has under that key, but for what has to be looked at one by one; a code for each."""
+    def approve_group(self, key: str, *, by: str, reason: str, excepted: Iterable[str] = ()) -> dict[str, str]:
+        """Confirm what ``noted`` has under that key, but for what has to be looked at one by one; a code for each.
+
+        ``excepted`` go on waiting. Of what was moved in each is looked at again, after those before it: two that
+        contradict each other are never confirmed together.
+        """
         group = next((group for group in self.noted() if group.key == key), None)
         if group is None:
             raise UnknownId("No such group waits.", hint="List them with 'truekeep review groups'.")
-        return self.decide(((one.id, item_etag(one)) for one in group.items), approve=True, by=by, reason=reason)
+        left = frozenset(excepted)
+        if not left <= {one.id for one in group.items}:
+            raise UnknownId("An exception is not among what this group confirms.", hint="Name items of the group.")
+        chosen = [(one.id, item_etag(one)) for one in group.items if one.id not in left]
+        told: dict[str, str] = {}
+        for start in range(0, len(chosen), _TOGETHER):
+            told |= self.decide(chosen[start : start + _TOGETHER], approve=True, by=by, reason=reason)
+        return told
+
+    def undo_group(self, key: str, *, by: str, reason: str) -> dict[str, str]:
+        """Take back what somebody confirmed of what was moved in under that key; a code for each."""
+        decided = [one for one in self.list("approved") if is_moved(one.memory.origin) and noted_key(one) == key]
+        if not decided:
+            raise UnknownId("Nothing of such a group was taken over.", hint="List them with 'truekeep migrate groups'.")
+        told: dict[str, str] = {}
+        with self._ledger.group():
+            for item in decided:
+                try:
+                    self.undo(item.id, by=by, reason=reason)
+                    told[item.id] = "done"
+                except (InvalidRequest, NotAllowed) as error:
+                    told[item.id] = error.code
+        return told
 
     def known(self, text: str, *, member: str | None = None) -> Memory | None:
         """What says the same already, whatever its spaces, capitals and marks: the owner's words, or a note.
@@ -242,13 +272,19 @@ class Review:
         """Approve or reject several items, each by its id and the tag of the version that was looked at.
 
         Gives a code for each: ``done``, or why it was left as it is. What somebody else decided meanwhile stays so.
+        Of what was moved in, what has to be looked at one by one is not approved together with others.
         """
         told: dict[str, str] = {}
+        listed = list(wanted)
         with self._ledger.group():
-            for item_id, etag in wanted:
+            for item_id, etag in listed:
                 try:
-                    if item_etag(self.show(item_id)) != etag:
+                    item = self.show(item_id)
+                    if item_etag(item) != etag:
                         told[item_id] = "item_settled"
+                        continue
+                    if approve and len(listed) > 1 and not self._goes_with_others(item):
+                        told[item_id] = "one_by_one"
                         continue
                     if approve:
                         self.approve(item_id, by=by, reason=reason, inform_only=inform_only)
@@ -258,6 +294,13 @@ class Review:
                 except (InvalidRequest, UnknownId) as error:
                     told[item_id] = error.code
         return told
+
+    def _goes_with_others(self, item: Item) -> bool:
+        """What was moved in, looked at once more, after those before it: what it contradicts may just have come in."""
+        if not is_moved(item.memory.origin):
+            return True
+        contests = [one for one in self._gate.disagreeing(item.memory) if one != item.target]
+        return is_plain(item.memory.text, item.findings, contests)
 
     def undo(self, item_id: str, *, by: str, reason: str) -> Item:
         """Take a decision back: the item waits again, and the keep is as it was before.
@@ -283,8 +326,9 @@ class Review:
             raise InvalidRequest("There is no decision to take back.", code="nothing_to_undo")
         if item.decided_by != by:
             raise NotAllowed("Somebody else decided this.", code="undo_not_yours", hint="Only they can take it back.")
-        if self._clock() - decided_at > UNDO_WINDOW:
-            raise InvalidRequest("A decision can be taken back for ten minutes.", code="undo_too_late")
+        window = MOVED_WINDOW if is_moved(item.memory.origin) else UNDO_WINDOW
+        if self._clock() - decided_at > window:
+            raise InvalidRequest("It is too late to take this decision back.", code="undo_too_late")
         if not self._is_as_left(effects):
             raise InvalidRequest("What was decided has been changed since.", code="changed_since")
         return effects

@@ -18,12 +18,15 @@ from collections.abc import Iterable
 
 from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidName, NotAllowed
-from truekeep.types import MEMBER, Approval, Channel, Memory, Standing
+from truekeep.types import MEMBER, Approval, Channel, Memory, Origin, Standing
 
 AGENT = "agent"
 APPROVED = "approved"
 PROVABLE = (Standing.OWNER.label, APPROVED, Standing.ENROLLED.label)
 """Labels of what could act at all; the rule of influence decides whether it does."""
+
+MOVED = "moved:"
+"""How the message of what was moved in from another memory begins; the key of the entry there follows."""
 
 _KEEP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}", re.ASCII)
 _SESSION = re.compile(rf"[!-~]{{1,{NAME_CAP}}}", re.ASCII)
@@ -61,6 +64,13 @@ def is_hearsay(memory: Memory) -> bool:
 def is_hearsay_tag(tag: str) -> bool:
     """The same, told by the tag of a memory's row or by its label."""
     return tag.partition(":")[0] == Standing.HEARSAY.label
+
+
+def is_moved(origin: Origin) -> bool:
+    """Whether something was moved in from another memory. Only the way in for that writes it so: a message that
+    somebody reports belongs to a session.
+    """
+    return origin.session is None and origin.message is not None and origin.message.startswith(MOVED)
 
 
 def is_lasting(standing: Standing, approval: Approval | None) -> bool:

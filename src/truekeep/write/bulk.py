@@ -12,7 +12,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truekeep.errors import InvalidRequest
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from truekeep.write.judge import Vectors
 
 _FIELDS = frozenset({"text", "principal", "session", "kind", "topics", "entities", "metadata"})
+_DATES = ("as_of", "expires_at")
 _CARRIED = ("kind", "topics", "entities", "metadata")
 _LONGEST_LINE = 100_000
 """A memory with all its fields is far below; nothing longer is parsed."""
@@ -37,9 +38,12 @@ class Portion(NamedTuple):
     mark: str | None
 
 
-def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator[list[Verdict], None, None]:
+def load(
+    portions: Iterable[Portion], gate: Gate, catalog: Catalog, *, embeds: bool = True
+) -> Generator[list[Verdict], None, None]:
     """The verdicts of each portion in turn; what is rejected is left out and the rest is stored.
 
+    What will only be held needs no vector (``embeds``); it gets one when it is let in.
     A portion that cannot be read ends the load with its error, after those before it were stored.
     """
     waiting: tuple[Portion, Future[Vectors]] | None = None
@@ -51,7 +55,9 @@ def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator
                 portion = next(remaining, None)
             except Exception as error:
                 portion, failure = None, error
-            ahead = (portion, pool.submit(_embedded, catalog, portion.candidates)) if portion else None
+            ahead = (
+                (portion, pool.submit(_embedded, catalog if embeds else None, portion.candidates)) if portion else None
+            )
             if waiting is not None:
                 yield _admitted(gate, *waiting)
             waiting = ahead
@@ -63,8 +69,8 @@ def load(portions: Iterable[Portion], gate: Gate, catalog: Catalog) -> Generator
         raise failure
 
 
-def _embedded(catalog: Catalog, candidates: Sequence[Candidate]) -> Vectors:
-    return list(catalog.vectors(candidates))
+def _embedded(catalog: Catalog | None, candidates: Sequence[Candidate]) -> Vectors:
+    return list(catalog.vectors(candidates)) if catalog else [(place, None) for place in range(len(candidates))]
 
 
 def _admitted(gate: Gate, portion: Portion, vectors: Future[Vectors]) -> list[Verdict]:
@@ -130,9 +136,7 @@ def _mapped(memory: Mapping[str, Any], rules: Rules) -> ImportLine:
     if memory.get("blocked") or not isinstance(text, str):
         return ImportLine(channel or rules.via, None)
     entry: dict[str, Any] = {"text": text, **{name: memory[name] for name in _CARRIED if memory.get(name)}}
-    if channel is None:
-        return ImportLine(rules.via, entry)
-    return ImportLine(channel, entry | {"as_of": _moment(memory.get("as_of"))})
+    return ImportLine(channel or rules.via, entry | {name: _moment(memory.get(name)) for name in _DATES})
 
 
 def _entry(line: str, number: int) -> dict[str, Any] | None:
@@ -156,19 +160,34 @@ def _entry(line: str, number: int) -> dict[str, Any] | None:
         raise InvalidRequest(
             f'Line {number} has no "text".', code="line_without_text", hint='"text" has to be a string.'
         )
-    # Standing, dates and ids of another store prove nothing here.
-    return {name: value for name, value in entry.items() if name in _FIELDS}
+    # Standing and ids of another store prove nothing here.
+    kept = {name: value for name, value in entry.items() if name in _FIELDS}
+    return kept | {name: _dated(entry[name], number) for name in _DATES if entry.get(name) is not None}
 
 
 def _salvaged(entry: Mapping[str, Any]) -> dict[str, Any] | None:
     """A salvaged memory, unless it is known to be an old version; held and retired ones stay behind."""
     if entry.get("type") != "memory" or entry.get("blocked") or entry.get("current") is False:
         return None
-    return {"text": entry.get("content")}
+    return {"text": entry.get("content"), **{name: _moment(entry.get(name)) for name in _DATES}}
+
+
+def _dated(value: Any, number: int) -> datetime:
+    """A date of a line; one that cannot be read is not dropped behind anybody's back."""
+    found = _moment(value)
+    if found is None:
+        raise InvalidRequest(
+            f"Line {number} has a date that cannot be read.",
+            code="line_date_invalid",
+            hint='Write "as_of" and "expires_at" like 2026-01-31T12:00:00Z, or like 2026-01-31.',
+        )
+    return found
 
 
 def _moment(text: Any) -> datetime | None:
+    """A moment as it stands in a file; without a zone it is UTC."""
     try:
-        return utc_moment(text) if isinstance(text, str) else None
+        at = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
+    return utc_moment((at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()) if at else None

@@ -18,7 +18,7 @@ from truekeep.records.idempotency import Idempotency
 from truekeep.records.repeats import Repeats, Words, said_as
 from truekeep.stores.entry import Entry
 from truekeep.stores.records import item_from, memory_from, new_id
-from truekeep.trust.origin import AGENT
+from truekeep.trust.origin import AGENT, is_moved
 from truekeep.trust.policy import Ruling
 from truekeep.types import (
     Approval,
@@ -115,7 +115,7 @@ class Gate:
             if request is not None and (before := self.requests.answered(request)) is not None:
                 return before
             verdicts = [
-                self._refuse(entry, one) if nothing or bad else self._carry_out(entry, one)
+                self._refuse(entry, one) if nothing or bad else self._let_in(entry, one)
                 for one, bad in zip(judged, refused, strict=True)
             ]
             if mark is not None:
@@ -328,6 +328,37 @@ class Gate:
         before = memory_from(target) if target is not None else None
         took = (before.id, before.version) if before is not None else None
         return stored, Effects(made=(stored.id, stored.version), took=took, cleared=cleared)
+
+    def _let_in(self, entry: Entry, judged: Judged) -> Verdict:
+        return (self._move_in if is_moved(judged.candidate.origin) else self._carry_out)(entry, judged)
+
+    def _move_in(self, entry: Entry, judged: Judged) -> Verdict:
+        """What the policy says, once for each entry of a source; it waits for its owner, also where it informs."""
+        if self._queue.knows_moved(judged.candidate.origin):
+            return Verdict(Decision.ACCEPT, "moved_before", "It was moved in before.", judged.findings)
+        is_held = judged.ruling.decision is Decision.QUARANTINE
+        verdict = self._carry_out(entry, judged) if not is_held else None
+        sealed = self._ledger.get("memories", verdict.memory_id or "") if verdict is not None else None
+        memory = memory_from(sealed) if sealed is not None else self._judge.memory(judged)
+        if is_held:
+            self._evidence.note(entry, memory.text, memory.standing)
+        item = self._queue.put_moved(
+            entry,
+            memory,
+            judged.ruling,
+            findings=judged.findings,
+            contests=self.disagreeing(memory),
+            target=memory.id if sealed is not None else None,
+        )
+        if verdict is not None:
+            return replace(verdict, item_id=item.id)
+        return Verdict(Decision.QUARANTINE, item.code, item.reason, judged.findings, item_id=item.id)
+
+    def disagreeing(self, memory: Memory) -> tuple[str, ...]:
+        """The memories that answer the same otherwise as one that was moved in, also if the owner had said it."""
+        owners = self._claim_keys.bound(replace(memory, standing=Standing.OWNER, origin=Origin("user")))
+        found = (*self._transitions.disagreeing(memory), *self._transitions.disagreeing(owners))
+        return tuple(dict.fromkeys(found))
 
     def _carry_out(self, entry: Entry, judged: Judged) -> Verdict:
         ruling = judged.ruling

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from truekeep.errors import InvalidRequest
 from truekeep.sessions.passages import passage_of, quoted
 from truekeep.trust.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
-from truekeep.trust.origin import AGENT, own_member, own_principal, relays, require, session_name, standing_of
+from truekeep.trust.origin import (
+    AGENT,
+    MOVED,
+    own_member,
+    own_principal,
+    relays,
+    require,
+    session_name,
+    standing_of,
+)
 from truekeep.trust.principal import principal_of
 from truekeep.types import Candidate, Channel, Gist, Memory, Origin, Standing
 
@@ -115,6 +124,16 @@ class Intake:
         singles: list[dict[str, Any]] = [{"text": entry} if isinstance(entry, str) else dict(entry) for entry in listed]
         return [self.candidate(**{"text": None, **shared, **single, "via": via}) for single in singles]
 
+    def moved(self, entries: Iterable[tuple[str, Mapping[str, Any]]], *, source: str) -> list[Candidate]:
+        """Bind entries of another memory, each with its key there: hearsay of that source, whatever they say."""
+        listed = list(entries)
+        candidates = self.candidates([entry for _, entry in listed], via=IMPORT, principal=source)
+        keys = [checked_text(key, self._settings.field_cap) for key, _ in listed]
+        return [
+            replace(one, standing=Standing.HEARSAY, origin=replace(one.origin, message=f"{MOVED}{key}"))
+            for one, key in zip(candidates, keys, strict=True)
+        ]
+
     def observe(
         self,
         session: str,
@@ -201,6 +220,8 @@ def _as_json(result: object) -> str:
         return str(result)
 
 
+IMPORT = "import"
+"""The channel over which everything from another memory comes in."""
 UNPRINTABLE = "(a result that cannot be printed)"
 """What a session took in when a tool gave something that is no text and cannot be made one."""
 _NAMES = tuple(Fields.__annotations__)

@@ -13,6 +13,7 @@ from truekeep.serve.mcp.arguments import Pending
 from truekeep.serve.mcp.asking import Asking, PersonAnswer, PersonCall, PersonReply, Result
 from truekeep.serve.mcp.questions import MOST_TOGETHER, Question, Unaskable, about_saving
 from truekeep.serve.mcp.visible import one_paragraph
+from truekeep.trust.origin import is_moved
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
@@ -37,7 +38,7 @@ async def pending(call: PersonCall, given: Pending, asking: Asking) -> Result:
 
 def _notes(keep: Keep) -> list[Item]:
     """The agent's notes that wait; what is held back for other reasons is for people's eyes."""
-    return [item for item in keep.review.list() if is_note(item)]
+    return [item for item in keep.review.list() if is_note(item) and not is_moved(item.memory.origin)]
 
 
 def _together(notes: list[Item]) -> tuple[list[Item], Question | Unaskable]:
