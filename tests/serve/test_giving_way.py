@@ -10,7 +10,7 @@ from collections.abc import Callable
 from truekeep.scan import threats
 from truekeep.serve.bodies import read_json
 from truekeep.serve.turns import Turn, Turns
-from truekeep.text.steps import GIVE_WAY, between_steps, in_steps
+from truekeep.text.view import GIVE_WAY, between_steps, in_steps
 
 
 async def _heavy_beside_light(turns: Turns, clock: list[float]) -> tuple[Turn, Turn]:

@@ -17,8 +17,7 @@ from truekeep.rules.readings import RulePassage, passages, places, respelled
 from truekeep.rules.result import Match, Scan, excerpt
 from truekeep.rules.trace import violations
 from truekeep.text.analysis import analysed
-from truekeep.text.steps import in_steps
-from truekeep.text.view import View, changes
+from truekeep.text.view import View, changes, in_steps
 
 if TYPE_CHECKING:
     from truekeep.rules.engine import Engine  # an engine starts evaluations of its own rules

@@ -10,7 +10,7 @@ from typing import Any
 from truekeep.data import read_table
 from truekeep.screens.lexicon import plain
 from truekeep.screens.panel import Screened
-from truekeep.text.steps import in_steps
+from truekeep.text.view import in_steps
 from truekeep.types import Finding, Severity, Threat
 
 SCREEN = "credentials"

@@ -10,8 +10,7 @@ from truekeep.screens.grammar import BEFORE, BEHIND, Sentence, read, unheard
 from truekeep.screens.judgement import Judgement, judge
 from truekeep.screens.lexicon import PhraseHit, find
 from truekeep.screens.panel import Screened
-from truekeep.text.steps import in_steps
-from truekeep.text.view import LONG, View
+from truekeep.text.view import LONG, View, in_steps
 from truekeep.text.words import WordRow
 from truekeep.types import Finding, Threat
 

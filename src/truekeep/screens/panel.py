@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from truekeep.screens.framing import weighed
 from truekeep.text.analysis import Analysis, Readings, analysed
-from truekeep.text.steps import in_steps
+from truekeep.text.view import in_steps
 from truekeep.types import Finding, Severity, Standing, Threat
 
 _T = TypeVar("_T")

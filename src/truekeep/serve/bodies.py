@@ -19,7 +19,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.serve.entrance import Admission
 from truekeep.serve.problem import problem
 from truekeep.serve.settings import ServeSettings
-from truekeep.text.steps import between_steps
+from truekeep.text.view import between_steps
 from truekeep.trust.candidate import require_plain
 
 Scope = MutableMapping[str, Any]

@@ -8,7 +8,7 @@ expensive requests weigh as much as many cheap ones (start-time fair queueing; G
 A thread that has begun cannot be held back, and every busy one takes the interpreter from the others. So while others
 are about, whoever has been worked for most has two turns at a time: an MCP call whose answer is a stream keeps one, and
 what the client sends meanwhile, such as a person's answer to it, needs another. And between two steps of their work
-(``text/steps.py``) these two pause while a fresh request of anybody else is worked on.
+(``text/view.py``) these two pause while a fresh request of anybody else is worked on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from truekeep.text.steps import GIVE_WAY
+from truekeep.text.view import GIVE_WAY
 
 _MOST_LINES = 10_000
 """Callers whose past work is remembered; idle ones are forgotten first, and begin anew like everybody."""

@@ -22,8 +22,7 @@ from truekeep.text.fold import fold, folded, parted
 from truekeep.text.language import known_words
 from truekeep.text.salient import ValueScan, in_raw_text, read_values
 from truekeep.text.spacing import despace, fragments, join, mend
-from truekeep.text.steps import in_steps
-from truekeep.text.view import LONG, Edit, View, excerpt, rewrite
+from truekeep.text.view import LONG, Edit, View, excerpt, in_steps, rewrite
 from truekeep.text.words import WordRow, words
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 
 from truekeep.config import REASON_CAP, Settings
 from truekeep.errors import InvalidRequest, InvalidText
-from truekeep.text.steps import in_steps
+from truekeep.text.view import in_steps
 from truekeep.types import EARLIEST, LATEST, Candidate, Memory
 
 KINDS = ("semantic", "episodic")
