@@ -155,7 +155,7 @@ class ProtectedCollection:
             yield from (GivenEntry(self._namespace, name, value) for name, value in self._raw(ids).items())
             start += len(ids)
 
-    def current(self, namespace: tuple[str, ...], key: str) -> Any:
+    def current(self, namespace: tuple[str, ...], key: str) -> Any:  # noqa: ARG002 - the interface
         """The entry of that id as it is, or none."""
         return self._raw([key]).get(key)
 
@@ -166,7 +166,7 @@ class ProtectedCollection:
         fields |= {"embeddings": [one.extra["embedding"]]} if one.extra else {}
         self._collection.upsert(ids=[one.key], **fields)
 
-    def take_out(self, namespace: tuple[str, ...], key: str) -> None:
+    def take_out(self, namespace: tuple[str, ...], key: str) -> None:  # noqa: ARG002 - the interface
         """Finish a deletion."""
         self._collection.delete(ids=[key])
 

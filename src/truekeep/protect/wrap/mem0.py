@@ -162,7 +162,7 @@ class ProtectedVectorStore:
         shown = self._shown(list(found))
         return shown[:top_k] if self.sidecar.enforces else found
 
-    def _shown(self, found: Sequence[Any]) -> list[Any]:
+    def _shown(self, found: Sequence[Any]) -> Any:
         seen = self.sidecar.read([GivenEntry(self._namespace, str(one.id), one.payload or {}) for one in found])
         if not self.sidecar.enforces:
             return [*found]
@@ -177,7 +177,7 @@ class ProtectedVectorStore:
         rows = found[0] if found and isinstance(found[0], list | tuple) else found
         return (GivenEntry(self._namespace, str(one.id), one.payload or {}) for one in rows)
 
-    def current(self, namespace: tuple[str, ...], key: str) -> Any:
+    def current(self, namespace: tuple[str, ...], key: str) -> Any:  # noqa: ARG002 - the interface
         """The payload of that id as it is, or none."""
         found = self._vectors.get(vector_id=key)
         return (found.payload or {}) if found is not None else None
@@ -189,7 +189,7 @@ class ProtectedVectorStore:
         else:
             self._vectors.insert(vectors=[one.extra["vector"]], payloads=[one.value], ids=[one.key])
 
-    def take_out(self, namespace: tuple[str, ...], key: str) -> None:
+    def take_out(self, namespace: tuple[str, ...], key: str) -> None:  # noqa: ARG002 - the interface
         """Finish a deletion."""
         self._vectors.delete(vector_id=key)
 

@@ -76,10 +76,10 @@ def reconcile(wrapped: Reconcilable, *, apply: bool = False) -> Reconciliation:
     for one in wrapped.entries():
         place = Place(sidecar.store, one.namespace, one.key)
         seen.add(place)
-        digest, row = entries.digest(one.value), rows.get(place)
-        if row is not None and (row.pending is not None or row.digest == digest):
+        digest, known = entries.digest(one.value), rows.get(place)
+        if known is not None and (known.pending is not None or known.digest == digest):
             continue
-        (found.unknown if row is None else found.changed).append(place)
+        (found.unknown if known is None else found.changed).append(place)
         if apply:
             taken.append(_taken_in(sidecar, place, one, digest))
     dead = [row for place, row in rows.items() if place not in seen and row.pending is None]

@@ -107,7 +107,7 @@ class Sidecar:
     # Writing
 
     def begin(self, given: Sequence[GivenEntry]) -> PlannedWrite:
-        """Put entries through the gate. In enforce mode the plan has what the store may be given; a rejection raises."""
+        """Put entries through the gate. The plan has what the store may be given; in enforce mode a rejection raises."""
         try:
             with self._lock, self._reached():
                 return self._begun(given)
@@ -162,7 +162,7 @@ class Sidecar:
                 if plan.rows:
                     self._keep.entries.put([settled(row, plan.memories.get(row.place)) for row in plan.rows])
         except TruekeepError as error:
-            # The store has it and the row says that it may: reconcile settles it. Nothing is lost, so nobody is stopped.
+            # The store has it and the row says that it may: reconcile settles it, and nothing is lost.
             self._failed("settle", error)
 
     def judged(self, rows: Sequence[EntryRow]) -> dict[Place, Verdict]:
@@ -252,7 +252,7 @@ class Sidecar:
             for one, (shown, is_known) in zip(given, looked, strict=True)
         ]
 
-    def drops(self, may_act: bool) -> bool:  # noqa: FBT001 - a question about one entry
+    def drops(self, may_act: bool) -> bool:
         """Whether an entry is left out because only what may act is asked for."""
         return self.enforces and self.influence_only and not may_act
 
