@@ -11,7 +11,7 @@ from typing import Any
 import pysqlite3 as sqlite3  # type: ignore[import-not-found]
 from contest import Table, run  # type: ignore[import-not-found]
 from langgraph.store.base import PutOp
-from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
+from langgraph.store.sqlite import SqliteStore
 
 
 class Store:

@@ -35,7 +35,7 @@ from truekeep.quarantine.removal import Removal
 from truekeep.quarantine.tombstones import Burial, Tombstones
 from truekeep.read.audience import Audience
 from truekeep.read.browse import Browser, History
-from truekeep.read.entries import Entries
+from truekeep.read.entries import ForeignEntries
 from truekeep.read.exposures import Exposures
 from truekeep.read.reader import RecordReader
 from truekeep.read.recall import Recaller, RecallQuery
@@ -111,7 +111,7 @@ class WayOut:
     origin_index: OriginIndex
     marks: Marks
     browser: Browser
-    entries: Entries
+    entries: ForeignEntries
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def _way_out(ground: Ground, claims: ClaimParts) -> WayOut:
         origin_index=origin_index,
         marks=marks,
         browser=Browser(ledger, origin_index, reader, clock),
-        entries=Entries(ledger, reader, audience, clock),
+        entries=ForeignEntries(ledger, reader, audience, clock),
     )
 
 

@@ -25,7 +25,7 @@ _KINDS = {
     "rejected": "rejected or expired; never reaches the store",
     "waiting": "waiting for a reviewer",
 }
-_MOST_SHOWN = 20
+_MOST_SHOWN = 20  # a terminal shows no more at once
 
 
 @click.command()

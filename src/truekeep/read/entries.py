@@ -74,7 +74,7 @@ class EntryRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class StoreTally:
     """What a wrapped store saw: how often what was done, and for which reasons."""
 
     store: str
@@ -94,7 +94,7 @@ class Tally:
         }
 
 
-class Entries:
+class ForeignEntries:
     """The rows of one keep about entries in other stores."""
 
     def __init__(self, ledger: Ledger, reader: RecordReader, audience: Audience, clock: Callable[[], datetime]) -> None:
@@ -181,12 +181,12 @@ class Entries:
             entry.set(_TABLE, _counted(store), body, _COUNTS)
             entry.event("entries.counted")
 
-    def tallies(self) -> list[Tally]:
+    def tallies(self) -> list[StoreTally]:
         """What every wrapped store saw."""
         found = (one for one in self._ledger.all(_TABLE) if one.verified and one.row.tag == _COUNTS)
         return [_tally(json.loads(sealed.row.body)) for sealed in found]
 
-    def _tally(self, store: str) -> Tally | None:
+    def _tally(self, store: str) -> StoreTally | None:
         sealed = self._ledger.get(_TABLE, _counted(store))
         return _tally(json.loads(sealed.row.body)) if sealed is not None and sealed.verified else None
 
@@ -269,5 +269,5 @@ def _row(body: Mapping[str, Any]) -> EntryRow:
     return EntryRow(place, body["digest"], body["memory"], pending)
 
 
-def _tally(body: Mapping[str, Any]) -> Tally:
-    return Tally(body["store"], body["mode"], body["since"], body["counts"], body["reasons"])
+def _tally(body: Mapping[str, Any]) -> StoreTally:
+    return StoreTally(body["store"], body["mode"], body["since"], body["counts"], body["reasons"])

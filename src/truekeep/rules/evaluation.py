@@ -17,7 +17,7 @@ from truekeep.rules.readings import RulePassage, passages, places, respelled
 from truekeep.rules.result import Match, Scan, excerpt
 from truekeep.rules.trace import violations
 from truekeep.text.analysis import analysed
-from truekeep.text.view import View, changes, in_steps
+from truekeep.text.view import GIVE_WAY, View, changes, in_steps
 
 if TYPE_CHECKING:
     from truekeep.rules.engine import Engine  # an engine starts evaluations of its own rules
@@ -99,7 +99,9 @@ class Evaluation:
     def _candidates(self, text: str) -> Iterator[tuple[RulePassage, int]]:
         """Where to look for which pattern: a long text passage by passage, as few patterns look further than that."""
         parts = passages(text)
-        for part in in_steps(parts, 1):
+        give_way = GIVE_WAY.get()
+        for part in parts:
+            give_way()
             for number in self._engine.candidates(part.text):
                 if len(parts) == 1 or not self._engine.pattern(number).is_far:
                     yield part, number

@@ -10,7 +10,7 @@ from truekeep.screens.grammar import BEFORE, BEHIND, Sentence, read, unheard
 from truekeep.screens.judgement import Judgement, judge
 from truekeep.screens.lexicon import PhraseHit, find
 from truekeep.screens.panel import Screened
-from truekeep.text.view import LONG, View, in_steps
+from truekeep.text.view import GIVE_WAY, LONG, View
 from truekeep.text.words import WordRow
 from truekeep.types import Finding, Threat
 
@@ -49,7 +49,8 @@ def phrases_of(screened: Screened, field: str, view: View) -> list[PhraseHit]:
 def _read_all(screened: Screened, field: str) -> Iterator[tuple[View, list[Sentence]]]:
     """Each reading; of a long one only the sentences that no reading before it has in the same company."""
     seen: set[tuple[str, int, int]] = set()
-    for view in in_steps(readings(screened, field), 1):
+    for view in readings(screened, field):
+        GIVE_WAY.get()()
         if len(view.text) > LONG:
             text = unheard(view.text, seen)
             row = WordRow(text)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from truekeep.screens.framing import weighed
 from truekeep.text.analysis import Analysis, Readings, analysed
-from truekeep.text.view import in_steps
+from truekeep.text.view import GIVE_WAY
 from truekeep.types import Finding, Severity, Standing, Threat
 
 _T = TypeVar("_T")
@@ -90,7 +90,9 @@ class Panel:
         """Everything any screen sees in these fields."""
         screened = Screened(fields, standing)
         found: list[Finding] = []
-        for screen in in_steps(self.screens, 1):
+        give_way = GIVE_WAY.get()
+        for screen in self.screens:
+            give_way()
             try:
                 found += screen(screened)
             except Exception as error:

@@ -19,7 +19,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.serve.entrance import Admission
 from truekeep.serve.problem import problem
 from truekeep.serve.settings import ServeSettings
-from truekeep.text.view import between_steps
+from truekeep.text.view import GIVE_WAY
 from truekeep.trust.candidate import require_plain
 
 Scope = MutableMapping[str, Any]
@@ -132,14 +132,15 @@ async def parsed(body: bytes) -> Any:
 def read_json(body: bytes) -> Any:
     """The value of a body. NaN, numbers out of range, lone surrogates and deep nesting are no JSON here."""
     _require_few(body)
-    between_steps()  # nothing else runs while the parser does
+    give_way = GIVE_WAY.get()
+    give_way()  # nothing else runs while the parser does
     try:
         value = json.loads(body, parse_constant=_refused)
     except RecursionError:
         raise InvalidRequest(_NOT_JSON, code="nested_too_deep", hint="It is nested too deeply.") from None
     except ValueError:  # also bytes that are no UTF-8, and numbers with more digits than Python reads
         raise InvalidRequest(_NOT_JSON, code="body_not_json", hint="Send one JSON object, as UTF-8.") from None
-    between_steps()
+    give_way()
     require_plain(value, "body")
     return value
 

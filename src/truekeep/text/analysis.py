@@ -22,7 +22,7 @@ from truekeep.text.fold import fold, folded, parted
 from truekeep.text.language import known_words
 from truekeep.text.salient import ValueScan, in_raw_text, read_values
 from truekeep.text.spacing import despace, fragments, join, mend
-from truekeep.text.view import LONG, Edit, View, excerpt, in_steps, rewrite
+from truekeep.text.view import GIVE_WAY, LONG, Edit, View, excerpt, rewrite
 from truekeep.text.words import WordRow, words
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def read_views(text: str) -> Readings:
     found = [raw]
     seen = {text}
     budget = _LONGEST_GROWTH * len(text) + 1000
-    for view in in_steps(_readings(raw), 1):
+    give_way = GIVE_WAY.get()
+    for view in _readings(raw):
+        give_way()
         if view.text in seen:
             continue
         budget -= len(view.text)

@@ -114,29 +114,23 @@ def whole(base: View, name: str, text: str) -> View:
     return rewrite(base, name, [(0, len(base.text), text)])
 
 
-# Between two steps of long work on a text, whoever has to be quick may go first. A thread that works on a large text keeps
-# the interpreter from others, so long work says where it may pause. Whoever shares a process among several callers
-# leaves here what is then done; everywhere else it is nothing.
+# Between two steps of long work on a text, whoever has to be quick may go first. A thread that works on a large text
+# keeps the interpreter from others, so long work says where it may pause. Whoever shares a process among several
+# callers leaves here what is then done; everywhere else it is nothing.
 
 _T = TypeVar("_T")
 
-GIVE_WAY: ContextVar[Callable[[], None] | None] = ContextVar("give_way", default=None)
-"""What is done between two steps."""
+GIVE_WAY: ContextVar[Callable[[], object]] = ContextVar("give_way", default=bool)
+"""What is called between two steps; ``bool()`` does nothing."""
 
 
-def between_steps() -> None:
-    """A place where the work may pause."""
-    give_way = GIVE_WAY.get()
-    if give_way is not None:
-        give_way()
-
-
-def in_steps(things: Iterable[_T], size: int) -> Iterator[_T]:
+def in_steps(things: Iterable[_T], size: int) -> Iterable[_T]:
     """The same things, with a place to pause after every so many."""
     give_way = GIVE_WAY.get()
-    if give_way is None:
-        yield from things
-        return
+    return things if give_way is bool else _pausing(things, size, give_way)
+
+
+def _pausing(things: Iterable[_T], size: int, give_way: Callable[[], object]) -> Iterator[_T]:
     for place, thing in enumerate(things, 1):
         yield thing
         if not place % size:

@@ -11,7 +11,7 @@ from typing import Any
 
 from truekeep.config import REASON_CAP, Settings
 from truekeep.errors import InvalidRequest, InvalidText
-from truekeep.text.view import in_steps
+from truekeep.text.view import GIVE_WAY
 from truekeep.types import EARLIEST, LATEST, Candidate, Memory
 
 KINDS = ("semantic", "episodic")
@@ -94,7 +94,9 @@ def require_plain(value: object, name: str) -> None:
     for _ in range(MOST_NESTED + 1):
         inner: list[object] = []
         plain: list[object] = []
-        for one in in_steps(level, _STEP):
+        for place, one in enumerate(level, 1):
+            if not place % _STEP:
+                GIVE_WAY.get()()
             if isinstance(one, _PLAIN):
                 plain.append(one)
             elif isinstance(one, _LISTS):

@@ -330,7 +330,8 @@ class Gate:
         return stored, Effects(made=(stored.id, stored.version), took=took, cleared=cleared)
 
     def _let_in(self, entry: Entry, judged: Judged) -> Verdict:
-        return (self._move_in if is_moved(judged.candidate.origin) else self._carry_out)(entry, judged)
+        origin = judged.candidate.origin
+        return (self._move_in if origin.message and is_moved(origin) else self._carry_out)(entry, judged)
 
     def _move_in(self, entry: Entry, judged: Judged) -> Verdict:
         """What the policy says, once for each entry of a source; it waits for its owner, also where it informs."""

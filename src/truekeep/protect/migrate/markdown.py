@@ -19,8 +19,8 @@ _BULLET = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(.*)$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r" {0,3}(?:[-*_][ \t]*){3,}$")
 _CHECKBOX = re.compile(r"\[[ xX]\][ \t]+")
-_DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})(?:[T ][\d:.]{4,16}Z?)?\]?[ \t]*(?::|-|–|—)?[ \t]+(?=\S)")
-_BRACKETED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\][ \t]*(?::|-|–|—)?[ \t]*(?=\S)")
+_DATED = re.compile(r"\[?(\d{4}-\d{2}-\d{2})(?:[T ][\d:.]{4,16}Z?)?\]?[ \t]*(?::|-|\u2013|\u2014)?[ \t]+(?=\S)")
+_BRACKETED = re.compile(r"\[(\d{4}-\d{2}-\d{2})\][ \t]*(?::|-|\u2013|\u2014)?[ \t]*(?=\S)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _TAB = 4
 

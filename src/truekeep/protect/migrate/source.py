@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -199,7 +200,7 @@ def _no_answer(what: str) -> InvalidRequest:
 
 def _bytes_of(path: Path, *, only_start: bool = False) -> bytes:
     try:
-        with open(disk.opened(path.absolute(), 0), "rb") as file:
+        with os.fdopen(disk.opened(path.absolute(), 0), "rb") as file:
             content = file.read(100 if only_start else MOST_BYTES + 1)
     except OSError as error:
         raise _unreadable(error) from None

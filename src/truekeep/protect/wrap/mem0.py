@@ -24,6 +24,7 @@ _SEAM_PASSED = frozenset(
 )
 _MEMORY_PASSED = frozenset({"close", "config", "api_version", "collection_name"})
 _MOST = 10_000
+"""One answer of a vector store is held in memory as a whole."""
 _DEEPER = 10
 
 

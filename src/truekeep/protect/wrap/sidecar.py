@@ -36,6 +36,7 @@ SHADOW, ENFORCE = "shadow", "enforce"
 UNREACHABLE = "sidecar_unreachable"
 _HEARSAY = "import"
 _NAME_CAP = 200
+"""A longer name of a store fills the report and its pages."""
 _log = logging.getLogger("truekeep.protect")
 
 
@@ -107,7 +108,7 @@ class Sidecar:
     # Writing
 
     def begin(self, given: Sequence[GivenEntry]) -> PlannedWrite:
-        """Put entries through the gate. The plan has what the store may be given; in enforce mode a rejection raises."""
+        """Put entries through the gate: what the store may be given. In enforce mode a rejection raises."""
         try:
             with self._lock, self._reached():
                 return self._begun(given)

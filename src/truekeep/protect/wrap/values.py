@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MEMBER = "truekeep"
 """The member of a value that says where it came from and whether it may act."""
 _MOST_NESTED = 32
+"""Values that lie deeper would exhaust the stack of whoever walks through them."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.@:+-]{1,64}", re.ASCII)
 """A name, an id, a hash or a moment: nothing that reads as a sentence."""
