@@ -49,7 +49,7 @@ MISSING: dict[type, set[str]] = {
         "sources",
     },
     Audit: {"actors", "exported", "kinds", "page", "rejected_sources", "state", "writes_by_day"},
-    Boundary: {"check", "evidence", "question", "redeem_together", "reply", "take_in", "took_in", "tool"},
+    Boundary: {"check", "declared", "evidence", "question", "redeem_together", "reply", "take_in", "took_in", "tool"},
     Grants: {"standing"},
     Channels: {"get", "is_shared", "mute", "unmute", "muted"},
     Review: {

@@ -69,6 +69,7 @@ def filled(home: Path, clock: Clock) -> Filled:
         _remember_beside_the_text(keep)
         _act(keep)
         _decide(keep)
+        _wrap(keep)
     back_up("alice", home / "copy.db", home=home, clock=clock)
     restore("alice", home / "copy.db", by="eva", reason="a drill", home=home, clock=clock)
     (home / "copy.db").unlink()
@@ -110,6 +111,15 @@ def _act(keep: Keep) -> None:
     with keep.session("plain") as session:
         session.remember("The keys are in the drawer.", via="user")
     keep.session(f"child-of-{SESSION}", parent=SESSION)
+
+
+def _wrap(keep: Keep) -> None:
+    from langgraph.store.memory import InMemoryStore
+
+    from truekeep.protect.wrap.langgraph import protect_store
+
+    store = protect_store(InMemoryStore(), keep, channel="web", mode="shadow", principal=NAME)
+    store.put(("people", NAME), PHONE, {"text": f"{NAME} is a customer."})
 
 
 def _decide(keep: Keep) -> None:

@@ -7,6 +7,7 @@ import json
 import select
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,6 +20,7 @@ from starlette.responses import Response
 from tests.serve.conftest import KEYWORDS, Served, running
 from tests.serve.test_authentication import AUDIENCE, ISSUER, claims, signed
 from tests.serve.test_hostile import port_of
+from truekeep.serve import pace
 from truekeep.serve.bodies import read_json
 from truekeep.serve.pool import Pool
 from truekeep.serve.protocol import peer_of
@@ -406,6 +408,20 @@ def test_values_are_counted_before_they_are_made(service: Served, path: str) -> 
     for body in (b"[" + b"[]," * 600_000 + b"1]", b"[" + b'"",' * 600_000 + b"1]", b'{"text":[' + b"1," * 900_000):
         answer = client.post(path, content=body, headers=kind | MCP)
         assert answer.json()["code"] in ("too_many_values", "body_too_large")
+
+
+def test_the_time_in_which_a_sender_is_held_back_is_not_the_senders(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "ALLOWANCE", 0.0)
+    monkeypatch.setattr(pace, "SHARE", 1 / 1000)
+    with running(home, body_seconds=0.5) as service:
+        sender, somebody = service.client(), service.client("agent")
+        assert somebody.get("/v1/long-term-memory/").status_code == 200
+        began = time.monotonic()
+        answer = sender.post("/v1/scan", json={"text": "The shelf is blue. " * 50_000})
+        assert time.monotonic() - began > 0.5
+        assert answer.json()["code"] != "body_too_slow"
 
 
 def test_marks_inside_of_texts_are_no_values() -> None:

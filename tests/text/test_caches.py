@@ -19,7 +19,7 @@ from truekeep.text.view import View
 CLOSED = {
     "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_made_by", "_order", "_pieces",
     "_described", "_sources", "_tools", "_vague", "_vague_signs", "_value_words",
-    "_words", "expected", "forms", "groups", "is_unspaced",
+    "expected", "forms", "groups", "is_unspaced",
     "language", "language_table", "languages_with", "learned", "openings", "phrases", "preset", "property_set",
     "search_words", "table", "words", "words_of",
 }  # fmt: skip

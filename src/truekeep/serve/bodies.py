@@ -5,7 +5,6 @@ Their JSON is read once and strictly, within limits that nobody further on has t
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections import Counter
@@ -16,6 +15,7 @@ from typing import Any
 import anyio.to_thread
 
 from truekeep.errors import InvalidRequest
+from truekeep.serve.arrival import ARRIVAL, Arrival
 from truekeep.serve.entrance import Admission
 from truekeep.serve.problem import problem
 from truekeep.serve.settings import ServeSettings
@@ -57,7 +57,7 @@ class Bodies:
         size = 0
         try:
             try:
-                async with asyncio.timeout(self._settings.body_seconds):
+                async with scope.get(ARRIVAL, Arrival()).within(self._settings.body_seconds):
                     async for part in _parts(receive):
                         parts.append(part)
                         size += len(part)

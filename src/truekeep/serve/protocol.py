@@ -21,6 +21,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from truekeep.errors import ServiceBusy
+from truekeep.serve.arrival import ARRIVAL, Arrival
 from truekeep.serve.pace import Lane, charged_to
 
 GONE = "truekeep.gone"
@@ -68,6 +69,8 @@ class PatientProtocol(HttpToolsProtocol):
     """Whether more of that request is to come."""
     _held = b""
     """What was read of it and waits for its sender's pace."""
+    _arrival: Arrival | None = None
+    """How long its body may take."""
 
     def connection_made(self, transport: Any) -> None:
         """Take a place, and begin to wait for headers."""
@@ -93,6 +96,8 @@ class PatientProtocol(HttpToolsProtocol):
         waits = self._has_more and self._taken > _READ_ANYWAY and self._lane is not None and pace.wait(self._lane)
         if self._held or waits:
             self.flow.pause_reading()
+            if self._arrival is not None:
+                self._arrival.hold()
             if not self._held and self._lane is not None:
                 pace.begin(self._lane, self._read_on)
             self._held += data
@@ -110,6 +115,8 @@ class PatientProtocol(HttpToolsProtocol):
         self.data_received(data)
         if not self._held:
             self.flow.resume_reading()
+            if self._arrival is not None:
+                self._arrival.go_on()
         return True
 
     def _take_in(self, data: bytes) -> None:
@@ -158,6 +165,7 @@ class PatientProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         scope: Any = self.scope
+        self._arrival = scope[ARRIVAL] = Arrival()
         self._lane = scope[_LANE] = self.app.lane(self.client, self.headers)
         self._has_more = True
         if len(self.pipeline) >= _MOST_AHEAD:

@@ -39,7 +39,7 @@ class Door:
         os.dup2(read, _STDIN)
         os.close(read)
         os.dup2(_STDERR, _STDOUT)  # what anything else prints is no part of the protocol
-        self.answers = Answers(open(self._outgoing, "wb", closefd=False), encoding="utf-8", newline="\n")  # noqa: SIM115
+        self.answers = Answers(os.fdopen(self._outgoing, "wb", closefd=False), encoding="utf-8", newline="\n")
         threading.Thread(target=self._pass_on, name="truekeep-mcp-door", daemon=True).start()
 
     def _pass_on(self) -> None:
