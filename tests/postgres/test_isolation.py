@@ -23,7 +23,7 @@ COLUMNS = "tbl, seq, id, body, mac, card"
 
 
 def secret(name: str) -> str:
-    return f"The safe of {name} opens with {name}-4711."
+    return f"The safe of {name} opens with {name}-marigold."
 
 
 def opened(home: Path, database: Database, name: str) -> Keep:
@@ -86,7 +86,7 @@ def test_rows_copied_between_keeps_with_sql_stay_unreadable(home: Path, filled: 
         with opened(home, filled, name) as keep:
             assert not keep.audit.verify().ok
             shown = str(keep.get_memories()) + str(keep.recall("Which number opens the safe?"))
-            assert f"{other}-4711" not in shown
+            assert f"{other}-marigold" not in shown
             assert secret(name) in shown
         filled.run("DELETE FROM truekeep.sealed WHERE seq >= 1000")
 
@@ -100,7 +100,7 @@ def test_a_row_put_in_the_place_of_another_keeps_row_is_no_row(home: Path, fille
     with opened(home, filled, "alice") as keep:
         shown = keep.get_memories()
         assert all(memory["blocked"] for memory in shown)
-        assert "4711" not in str(shown)
+        assert "marigold" not in str(shown)
 
 
 def test_a_whole_keep_under_anothers_place_is_refused(home: Path, filled: Database) -> None:
@@ -143,6 +143,6 @@ def test_a_dump_holds_nothing_that_was_said(filled: Database) -> None:
         [str(PROGRAMS / "pg_dump"), "--inserts", filled.owner], capture_output=True, check=True, timeout=60
     ).stdout
     assert b"INSERT INTO" in dump
-    for said in (b"4711", b"likes tea", b"likes tea".hex().encode(), b"mem_", b"mem_".hex().encode()):
+    for said in (b"marigold", b"likes tea", b"likes tea".hex().encode(), b"mem_", b"mem_".hex().encode()):
         assert said not in dump
     assert SERVICE.encode() in dump, "it is the whole dump, with the rights in it"
