@@ -97,7 +97,7 @@ def create_app(
     mcp_http.mount(app, service)
     visits = Visits(pool.paths.keys, chosen) if chosen.console else None
     if visits is not None:
-        console.mount(app, service, visits)
+        console.mount(app, service, visits, document)
     require_permits(app, beside=frozenset({"/openapi.json", "/mcp", PATH}))
     return Edge(app, service, Entrance(service.authenticator, visits))
 
