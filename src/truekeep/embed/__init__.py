@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import RLock, Thread
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind, UnknownEmbedder
 from truekeep.embed.guarded import GuardedEmbedder
@@ -18,25 +20,55 @@ __all__ = [
     "by_name",
     "check_name",
     "default",
+    "load_ahead",
 ]
 
 
-@cache
+_LOADING = RLock()
+"""Held while an embedder of the house is loaded: whoever needs it meanwhile waits for that one instead of a second."""
+
+
 def default() -> Embedder:
     """The embedder of a plain install, loaded at the first call and kept.
 
     Without its multilingual half, which is a package of its own, it is MiniLM alone.
     """
+    with _LOADING:
+        return _default()
+
+
+@cache
+def _default() -> Embedder:
     from truekeep.embed import multilingual  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
     return multilingual.MultilingualEmbedder() if multilingual.found() else _minilm()
 
 
-@cache
 def _minilm() -> Embedder:
+    with _LOADING:
+        return _english()
+
+
+@cache
+def _english() -> Embedder:
     from truekeep.embed import minilm  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
     return minilm.load()
+
+
+def load_ahead(spec: str) -> None:
+    """Begin to load an embedder of the house, for a program that will need it in a moment.
+
+    Most of that is unpacking and checking, which a second core does while the first is importing the rest. Whatever
+    goes wrong is said to whoever needs the embedder.
+    """
+    if spec in ("default", "minilm"):
+        Thread(target=_load_silently, args=(spec,), name="truekeep-embedder").start()
+
+
+def _load_silently(spec: str) -> None:
+    with suppress(Exception):
+        _BUILT_IN[spec]()
 
 
 def by_name(spec: str) -> Embedder | None:
