@@ -90,33 +90,53 @@ class Settings:
     """All limits and defaults. Unknown names in a file or the environment are errors, never ignored."""
 
     policy: str = "strict"
+    """``strict`` holds what was merely read for review; ``inform`` stores it as marked background."""
     embedder: str = "default"
+    """Turns texts into vectors: ``default``, ``minilm`` (English alone), ``none`` (keywords), or one of your own."""
     text_cap: int = TEXT_CAP
+    """Longest memory, in characters: every prompt that shows it has to hold it."""
     observe_cap: int = OBSERVE_CAP
+    """Longest text that a session reports at once; what is longer is refused before anything is read."""
     field_cap: int = NAME_CAP
+    """Longest topic, entity or name, in characters; they are printed into logs, pages and prompts."""
     fields_cap: int = 32
+    """How many topics or entities a memory has."""
     metadata_cap: int = 4_000
+    """Longest metadata, as JSON, in characters."""
     batch_cap: int = BATCH_CAP
+    """Entries of one batch: other writers wait for its transaction."""
     query_cap: int = QUERY_CAP
+    """Longest question, in characters; it is embedded, and compared with everything."""
     k_cap: int = 1_000
+    """Most memories that one recall answers with."""
     half_life_days: float = 0.0
+    """Days in which a memory's weight in recall halves; 0 is off."""
     min_score: float = 0.0
+    """Weakest hit that a recall answers with."""
     recall_floor: float = 1.0
     """Times the calibrated floor below which nothing fits; 0 never answers with nothing."""
     flood_share: float = 0.5
+    """Share of an answer that hearsay may take, so that nobody floods out what is proven."""
     snapshot_chars: int = 8_000
     """Characters of a snapshot's lines; recall finds the rest."""
     queue_per_principal: int = 200
+    """Open review items of one source: nobody fills a reviewer's day."""
     queue_expiry_days: float = 30.0
+    """Days after which an item that nobody looked at expires; what the owner said waits without end."""
     busy_seconds: float = 30.0
+    """How long a write waits for another process that is writing."""
     forget_undo_days: float = 30.0
     """How long what the owner had forgotten can be brought back; then it is blanked."""
     hearsay_shelf_days: float = 30.0
+    """Days after which hearsay fades that nothing came to prove; 0 is never."""
     enrolled_shelf_days: float = 90.0
+    """Days after which a system's statement fades that nobody corroborated; 0 is never."""
     learn: str = "verbatim"
     """How a session is remembered: ``verbatim`` (the owner's words), ``off``, or a strategy that adds gists to them."""
     learn_debounce_seconds: float = 30.0
+    """How long a session has to be quiet before it is learned from."""
     learn_delay_seconds: float = 600.0
+    """How long a session that is not quiet is waited for at most."""
     learn_topics: str = ""
     """What is learned about, as words with commas between ("travel, food"); with a minus before it, what is not
     ("-health")."""
@@ -125,21 +145,31 @@ class Settings:
     passage_chars: int = 1_200
     """The longest passage; a longer message becomes several that overlap by a sentence."""
     working_cap: int = 100_000
+    """Longest data, and longest context, of a session's working memory, in characters."""
     store: str = ""
     """Where keeps are: nothing for files in the data directory, or the connection string of a PostgreSQL database."""
     anchor: str = "keys"
+    """Where the newest event is anchored outside the store, so that a restored old copy is noticed; see Integrity."""
     master_key: str = ""
+    """Where the master key comes from, if not from the key directory: ``env:NAME``, ``file:PATH``, ``command:LINE``."""
     judge_url: str = ""
+    """An OpenAI-compatible endpoint that judges every text on its way in, too; it can only make verdicts stricter."""
     judge_model: str = ""
+    """The model to ask there."""
     judge_key_env: str = "TRUEKEEP_JUDGE_KEY"
+    """The environment variable that holds the endpoint's key, so that the key stands in no file."""
     judge_seconds: float = 10.0
+    """How long its answer may take; a text whose judge did not answer is held."""
     ticket_minutes: float = 15.0
+    """How long an answer of the act boundary can be used: after that the call is judged anew."""
     credits_per_hour: int = 60
+    """Outcomes of runs that count in an hour, so that nobody talks a memory up in bulk."""
     tools: Mapping[str, Any] = field(default_factory=dict)
     """The ``[tools]`` tables as the operator wrote them; the act boundary reads and checks them."""
     serve: Mapping[str, Any] = field(default_factory=dict)
     """The ``[serve]`` table as the operator wrote it; the service reads and checks it."""
     channels: Mapping[str, Channel] = field(default_factory=lambda: default_channels())  # noqa: PLW0108 - defined below
+    """The ``[channels.NAME]`` tables: ways in with their standing and capabilities, beside those of every keep."""
 
     @classmethod
     def load(cls, config_dir: Path) -> Settings:

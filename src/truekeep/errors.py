@@ -45,7 +45,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
+
+_LONGEST_NAMED = 40
+"""Characters of a field's name that an error repeats."""
+_MOST_NAMED = 8
+"""Names that an error repeats: enough to see what was mistyped, and one line."""
+
+
+def told_names(names: Iterable[object]) -> str:
+    """The names of fields that nobody knows, for an error's words.
+
+    Whoever mistyped one has to see it. Only what could be a name in a program is repeated, since a field's name is as
+    much the sender's choice as its content; anything else is counted.
+    """
+    given = set(names)
+    plain = sorted(name for name in given if isinstance(name, str) and is_plain_name(name))[:_MOST_NAMED]
+    others = len(given) - len(plain)
+    return ", ".join([*plain, *([f"{others} more"] if others else [])])
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name may be repeated to whoever sent it: a short word of ASCII letters, digits and underscores."""
+    return len(name) <= _LONGEST_NAMED and name.isascii() and name.isidentifier()
 
 
 class TruekeepError(Exception):
@@ -155,7 +178,12 @@ class MissingExtra(InputError):
     code = "extra_missing"
 
     def __init__(self, extra: str) -> None:
-        super().__init__(f"This needs the extra '{extra}'.", hint=f"Install it with: pip install 'truekeep[{extra}]'")
+        super().__init__(f"This needs the extra '{extra}'.", hint=how_to_install(extra))
+
+
+def how_to_install(extra: str) -> str:
+    """How to get an extra, by the package's name or from a checkout."""
+    return f"Install it with: pip install 'truekeep[{extra}]', or in a checkout: pip install '.[{extra}]'"
 
 
 class NotAuthenticated(TruekeepError):

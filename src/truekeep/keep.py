@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from truekeep._assembly import Ground, assembled
 from truekeep.act.calls import checked_name
 from truekeep.config import Paths, Settings
-from truekeep.embed import Embedder, by_name
+from truekeep.embed import Embedder, by_name, check_name
 from truekeep.errors import InvalidRequest, StoreTampered
 from truekeep.extract.planning import PLAN_SCHEMA, planned_calls
 from truekeep.handles import Handle, Session
@@ -115,6 +115,8 @@ class Keep:
         chosen = settings or Settings.load(paths.config)
         chosen = chosen.with_policy(policy) if policy is not None else chosen
         preset(chosen.policy)
+        if embedder is None:
+            check_name(chosen.embedder)
         ledger = open_ledger(paths, checked, clock, chosen)
         try:
             catalog = Catalog(ledger, embedder or partial(by_name, chosen.embedder))

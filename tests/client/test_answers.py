@@ -402,7 +402,9 @@ def test_without_its_extra_it_says_the_line_that_installs_it() -> None:
         "except truekeep.TruekeepError as error: print(error.code, error.hint)\n"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "extra_missing Install it with: pip install 'truekeep[client]'\n"
+    assert found.stdout == (
+        "extra_missing Install it with: pip install 'truekeep[client]', or in a checkout: pip install '.[client]'\n"
+    )
 
 
 @pytest.mark.parametrize("cut", [None, slice(9, 24)], ids=["whole", "a part"])

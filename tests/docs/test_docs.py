@@ -104,6 +104,14 @@ def matches(expected: str, found: str) -> bool:
     return text.startswith(first) and text.endswith(others[-1]) and at <= len(text) - len(others[-1])
 
 
+def test_whatever_a_page_installs_it_installs_by_name_and_from_a_checkout() -> None:
+    pages = [*PAGES, *sorted((ROOT / "docs" / "adapters").glob("*.md"))]
+    lines = [(page.name, line) for page in pages for line in page.read_text("utf-8").splitlines()]
+    by_name = [(name, line) for name, line in lines if re.search(r"pip install '?truekeep", line)]
+    assert len(by_name) > 15
+    assert [(name, line) for name, line in by_name if "checkout" not in line and "| by name" not in line] == []
+
+
 def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
     missing = [field.name for field in fields(Settings) if f"`{field.name}`" not in page and field.name != "channels"]

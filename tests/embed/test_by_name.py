@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from truekeep import embed
+from truekeep import Keep, embed
 from truekeep.embed import EmbedderError, UnknownEmbedder, minilm
 
 
@@ -45,9 +45,34 @@ def test_an_endpoint_that_would_leak_texts_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["e5", "sentence-transformers", "fastembed"])
-def test_a_directory_that_is_not_there_is_an_embedder_error(kind: str, tmp_path: Path) -> None:
-    with pytest.raises(EmbedderError):
-        embed.by_name(f"{kind}:{tmp_path / 'missing'}")
+def test_a_directory_that_is_not_there_is_refused_as_soon_as_a_keep_is_opened(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = f"{kind}:{tmp_path / 'missing'}"
+    with pytest.raises(UnknownEmbedder) as refused:
+        embed.by_name(spec)
+    assert refused.value.code == "embedder_not_found"
+    assert "'embedder'" in refused.value.hint
+    monkeypatch.setenv("TRUEKEEP_EMBEDDER", spec)
+    with pytest.raises(UnknownEmbedder):
+        Keep.open("alice", home=tmp_path)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_name_that_is_none_is_refused_as_soon_as_a_keep_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRUEKEEP_EMBEDDER", "word2vec")
+    with pytest.raises(UnknownEmbedder):
+        Keep.open("alice", home=tmp_path)
+
+
+def test_a_host_s_own_embedder_is_taken_whatever_the_settings_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRUEKEEP_EMBEDDER", "word2vec")
+    with Keep.open("alice", home=tmp_path, embedder=lambda: None) as keep:
+        assert keep.remember("The office is in Nitra.", via="user")
 
 
 @pytest.mark.parametrize("kind", ["e5", "sentence-transformers"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from truekeep import embed
 from truekeep.embed import multilingual
 from truekeep.embed.base import EmbedderError
 
@@ -103,3 +105,29 @@ def test_encoding_holds_numpy_to_one_thread_and_gives_the_others_back() -> None:
     watched.encode(["tea with milk"])
     assert seen == [[1] * len(before)]
     assert threads() == before
+
+
+def test_a_question_unpacks_only_the_blocks_of_its_words_and_finds_the_rows_of_the_whole_table() -> None:
+    encoder = multilingual.load_encoder()
+    assert encoder._words._blocks == {}
+    encoder.encode(["tea"])
+    assert 0 < len(encoder._words._blocks) < multilingual._BLOCKS
+    ids = np.arange(0, 128_010, 997)
+    with np.load(multilingual._packaged("weights.npz"), allow_pickle=False) as stored:
+        blocks = [stored[f"q{block + 1}"] for block in range(multilingual._BLOCKS)]
+    whole = np.stack(blocks, axis=1).reshape(-1, multilingual._WIDE)
+    assert np.array_equal(encoder._words.rows(ids), whole[ids])
+
+
+def test_an_embedder_that_is_loaded_ahead_is_the_one_that_is_used() -> None:
+    before = set(threading.enumerate())
+    embed.load_ahead("minilm")
+    wanted = embed.by_name("minilm")
+    for thread in set(threading.enumerate()) - before:
+        thread.join()
+    assert embed.by_name("minilm") is wanted
+
+
+def test_loading_ahead_of_what_cannot_be_loaded_says_nothing() -> None:
+    embed.load_ahead("e5:/nowhere")
+    embed.load_ahead("none")

@@ -25,7 +25,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "scan": ("scan:scan", "Scan files or standard input for threats."),
     "review": ("review:review", "Look at what was held back; approve or reject it."),
     "actions": ("actions:actions", "Judge tool calls, and confirm or decline those that wait."),
-    "why": ("actions:why", "Say how the boundary's answer to a call came about."),
+    "why": ("why:why", "Say why something was asked, held or refused, and what to do."),
     "grants": ("grants:grants", "List, add and take back standing permissions for tool calls."),
     "channels": ("channels:channels", "List, enrol and retire the ways into a keep."),
     "trace": ("incident:trace", "Show where a memory came from and what it touched."),

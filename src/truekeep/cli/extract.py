@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from truekeep.cli.options import open_keep, with_keep
+from truekeep.cli.options import open_keep, require_extra, with_keep
 
 if TYPE_CHECKING:
     from truekeep.extract.conversation import Conversation, Extraction
@@ -118,6 +118,7 @@ def _model() -> ChatModel:
     from truekeep.extract.endpoint import ModelSettings  # noqa: PLC0415
     from truekeep.extract.llm import ChatModel  # noqa: PLC0415
 
+    require_extra("llm", "httpx")
     settings = ModelSettings.from_environment()
     if settings is None:
         raise ConfigError(

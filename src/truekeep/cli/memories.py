@@ -31,7 +31,7 @@ def remember(
 
     Exit code 0: stored. 1: held for review or rejected.
     """
-    with open_keep(keep_name, home, policy, new=True) as keep:
+    with open_keep(keep_name, home, policy, new=True, embeds=True) as keep:
         verdict = keep.remember(sys.stdin.read() if text == "-" else text, via=via, **fields)
     _answer(verdict, output)
 
@@ -62,16 +62,16 @@ def recall(
     **options: Any,
 ) -> None:
     """Find the memories that answer QUERY."""
-    from truekeep.read.recall import Filters  # noqa: PLC0415 - the library is heavier than the help text
+    with open_keep(keep_name, home, embeds=True) as keep:
+        from truekeep.read.recall import Filters  # noqa: PLC0415 - the embedder is being loaded meanwhile
 
-    filters = Filters(
-        kinds=frozenset(kinds),
-        topics=frozenset(topics),
-        channels=frozenset(channels),
-        since=since.replace(tzinfo=UTC) if since else None,
-        until=until.replace(tzinfo=UTC) if until else None,
-    )
-    with open_keep(keep_name, home) as keep:
+        filters = Filters(
+            kinds=frozenset(kinds),
+            topics=frozenset(topics),
+            channels=frozenset(channels),
+            since=since.replace(tzinfo=UTC) if since else None,
+            until=until.replace(tzinfo=UTC) if until else None,
+        )
         hits = keep.recall(query, filters=filters, **options)
     if output == "json":
         print_json({"hits": [_hit(hit) for hit in hits], "withheld": hits.withheld, "degraded": hits.degraded})

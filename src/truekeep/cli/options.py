@@ -54,13 +54,27 @@ def require_extra(extra: str, *modules: str) -> None:
         raise MissingExtra(extra)
 
 
-def open_keep(keep_name: str, home: str | None, policy: str | None = None, *, new: bool = False) -> Keep:
-    """The keep that the options name. Only a command that writes makes one that is not there yet (``new``)."""
+def open_keep(
+    keep_name: str, home: str | None, policy: str | None = None, *, new: bool = False, embeds: bool = False
+) -> Keep:
+    """The keep that the options name. Only a command that writes makes one that is not there yet (``new``).
+
+    One that ``embeds`` a text or two would spend half of its time loading what does that, were it not loaded meanwhile.
+    """
+    if embeds:
+        _load_embedder_ahead(home)
     from truekeep.keep import Keep  # noqa: PLC0415 - the library is heavier than the help text
 
     if not new:
         _require_keep(keep_name, home)
     return Keep.open(keep_name, home=home, policy=policy, background=False)
+
+
+def _load_embedder_ahead(home: str | None) -> None:
+    from truekeep.config import Paths, Settings  # noqa: PLC0415 - the library is heavier than the help text
+    from truekeep.embed import load_ahead  # noqa: PLC0415
+
+    load_ahead(Settings.load(Paths.resolve(home).config).embedder)
 
 
 def _require_keep(keep_name: str, home: str | None) -> None:

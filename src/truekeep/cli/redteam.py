@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from truekeep.cli.failure import REFUSED
+from truekeep.cli.failure import REFUSED, USAGE
 from truekeep.cli.options import common, formatted
 from truekeep.cli.output import console, print_json, table
 from truekeep.cli.redteam_influence import influence
@@ -61,7 +61,8 @@ def redteam(
 ) -> None:
     """Attack the defences and measure them: all together, or one part on your own texts.
 
-    A run judges the claims of a file of thresholds; exit code 1 if one does not hold. A full run that was interrupted
+    A run judges the claims of a file of thresholds; exit code 1 if one does not hold, 2 if none is refuted but
+    some were not measured, as without an extra. A full run that was interrupted
     goes on where it was.
     """
     if context.invoked_subcommand is not None:
@@ -212,12 +213,15 @@ def _place(out: Path | None) -> Path | None:
 def conclude(
     results: Results, findings: Sequence[ClaimFinding], out: Path | None, output: str, composed: Composed
 ) -> None:
-    """Show and write what came of it. Exit code 1 if a claim does not hold."""
+    """Show and write what came of it. Exit code 1 if a claim does not hold, 2 if one could not be measured."""
     show(results, findings, output)
     if out is not None:
         _write(composed(results, findings), out)
-    if not all(finding.is_met for finding in findings):
+    if any(finding.is_measured and not finding.is_met for finding in findings):
         sys.exit(REFUSED)
+    if not all(finding.is_measured for finding in findings):
+        # As everywhere when an extra is missing. Zero would tell a pipeline that all is well.
+        sys.exit(USAGE)
 
 
 def _write(document: Document, out: Path) -> None:
@@ -231,9 +235,18 @@ def _write(document: Document, out: Path) -> None:
 
 def show(results: Results, findings: Sequence[ClaimFinding], output: str) -> None:
     """The claims and the figures on the terminal, or everything as JSON."""
+    from truekeep.redteam.results import tally  # noqa: PLC0415 - help must stay quick
+
     if output == "json":
         claims = [
-            {"claim": one.bound.claim, "met": one.is_met, "found": one.sentence, "hits": one.hits, "total": one.total}
+            {
+                "claim": one.bound.claim,
+                "met": one.is_met,
+                "state": one.state,
+                "found": one.sentence,
+                "hits": one.hits,
+                "total": one.total,
+            }
             for one in findings
         ]
         print_json({**results.as_dict(), "claims": claims})
@@ -243,7 +256,7 @@ def show(results: Results, findings: Sequence[ClaimFinding], output: str) -> Non
     for one in findings:
         listing.add_row(one.state, one.bound.claim, one.sentence)
     out.print(listing)
-    out.print(f"{sum(one.is_met for one in findings)} of {len(findings)} claims hold.", style="bold")
+    out.print(tally(findings), style="bold")
     for step, reason in results.left_out.items():
         out.print(f"Left out: {step}: {reason}", markup=False)
 

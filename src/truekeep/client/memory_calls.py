@@ -16,7 +16,7 @@ from truekeep.client import rebuild
 from truekeep.client.answers import Members, malformed
 from truekeep.client.exchange import Caller, ServiceLine, Steps, new_key
 from truekeep.config import LISTING_CAP, PAGE_CAP, Settings
-from truekeep.errors import InvalidRequest, NotAllowed, NotServed, UnknownId
+from truekeep.errors import InvalidRequest, NotAllowed, NotServed, UnknownId, told_names
 from truekeep.incident.records import Forgotten
 from truekeep.read.recall import Filters, Recall
 from truekeep.trust.candidate import (
@@ -76,7 +76,7 @@ def require_signer(signs_as: str, by: str | None) -> None:
 def entry_body(text: object, fields: Mapping[str, Any]) -> dict[str, Any]:
     """A text with its fields, as the service takes it."""
     if unknown := set(fields) - set(_NAMES):
-        raise InvalidRequest(f"{len(unknown)} unknown fields were passed.", hint=f"Fields: {', '.join(_NAMES)}.")
+        raise InvalidRequest(f"Unknown fields: {told_names(unknown)}.", hint=f"Fields: {', '.join(_NAMES)}.")
     kind = fields.get("kind", "semantic")
     if kind not in KINDS:
         raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")

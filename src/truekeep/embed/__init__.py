@@ -3,31 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import RLock, Thread
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind, UnknownEmbedder
 from truekeep.embed.guarded import GuardedEmbedder
 
-__all__ = ["Embedder", "EmbedderError", "GuardedEmbedder", "Kind", "UnknownEmbedder", "by_name", "default"]
+__all__ = [
+    "Embedder",
+    "EmbedderError",
+    "GuardedEmbedder",
+    "Kind",
+    "UnknownEmbedder",
+    "by_name",
+    "check_name",
+    "default",
+    "load_ahead",
+]
 
 
-@cache
+_LOADING = RLock()
+"""Held while an embedder of the house is loaded: whoever needs it meanwhile waits for that one instead of a second."""
+
+
 def default() -> Embedder:
     """The embedder of a plain install, loaded at the first call and kept.
 
     Without its multilingual half, which is a package of its own, it is MiniLM alone.
     """
+    with _LOADING:
+        return _default()
+
+
+@cache
+def _default() -> Embedder:
     from truekeep.embed import multilingual  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
     return multilingual.MultilingualEmbedder() if multilingual.found() else _minilm()
 
 
-@cache
 def _minilm() -> Embedder:
+    with _LOADING:
+        return _english()
+
+
+@cache
+def _english() -> Embedder:
     from truekeep.embed import minilm  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
     return minilm.load()
+
+
+def load_ahead(spec: str) -> None:
+    """Begin to load an embedder of the house, for a program that will need it in a moment.
+
+    Most of that is unpacking and checking, which a second core does while the first is importing the rest. Whatever
+    goes wrong is said to whoever needs the embedder.
+    """
+    if spec in ("default", "minilm"):
+        Thread(target=_load_silently, args=(spec,), name="truekeep-embedder").start()
+
+
+def _load_silently(spec: str) -> None:
+    with suppress(Exception):
+        _BUILT_IN[spec]()
 
 
 def by_name(spec: str) -> Embedder | None:
@@ -43,7 +84,7 @@ def by_name(spec: str) -> Embedder | None:
         from truekeep.embed import remote  # noqa: PLC0415  (http and ssl load only when needed)
 
         return remote.from_spec(rest)
-    if name in ("e5", "sentence-transformers", "fastembed") and rest:
+    if name in _IN_DIRECTORIES and rest:
         return _from_directory(name, rest)
     raise UnknownEmbedder("No embedder has that name.")
 
@@ -51,13 +92,39 @@ def by_name(spec: str) -> Embedder | None:
 _BUILT_IN: dict[str, Callable[[], Embedder | None]] = {"default": default, "minilm": _minilm, "none": lambda: None}
 
 
-def _from_directory(name: str, rest: str) -> Embedder:
-    from truekeep.embed import local  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
+_IN_DIRECTORIES = ("e5", "sentence-transformers", "fastembed")
 
+
+def check_name(spec: str) -> None:
+    """Refuse a setting that can name no embedder: a word nobody knows, or a directory that is not there.
+
+    Nothing is loaded for it, so that a keep can ask when it is opened. Found only at the first recall, a mistyped path
+    would look like a memory that finds little.
+    """
+    name, _, rest = spec.partition(":")
+    if name in _IN_DIRECTORIES and rest:
+        _directory(rest)
+    elif not ((name in _BUILT_IN and not rest) or (name == "openai" and rest)):
+        raise UnknownEmbedder("No embedder has that name.")
+
+
+def _directory(rest: str) -> tuple[Path, str]:
+    """Where the files are, and the model's name if there is one."""
     directory, _, model = rest.partition("#")
     path = Path(directory).expanduser()
     if not path.is_dir():
-        raise EmbedderError("The embedder's directory does not exist.")
+        raise UnknownEmbedder(
+            "The embedder's directory does not exist.",
+            code="embedder_not_found",
+            hint="Correct the path in the setting 'embedder' (TRUEKEEP_EMBEDDER), or leave the setting out.",
+        )
+    return path, model
+
+
+def _from_directory(name: str, rest: str) -> Embedder:
+    from truekeep.embed import local  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
+
+    path, model = _directory(rest)
     if name == "e5":
         return local.load_e5(path)
     if name == "sentence-transformers":

@@ -12,8 +12,10 @@ come from an installed data package, whose code is never run.
 from __future__ import annotations
 
 import io
+import re
 import struct
 import threading
+import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import resources, util
@@ -52,6 +54,9 @@ _FIRST, _LAST = 1, 2
 """The words that stand for the beginning and the end of a text."""
 _MOST_WORDS = 256
 """Of a text; MiniLM reads as many."""
+_BLOCK = re.compile(r"q\d+")
+_PIECE, _ONE_BYTE = 0x0A, 0x80
+"""How a word begins in the list of words, and below what a length is one byte."""
 _TOGETHER = 512
 """Words that are worked on at a time: enough to read the weights once for many texts, few enough for the cache."""
 
@@ -132,9 +137,8 @@ class SentenceEncoder:
 
     def _load(self, packed: bytes) -> None:
         with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            held = {name: stored[name] for name in stored.files}
-        blocks = [held.pop(f"q{block + 1}") for block in range(_BLOCKS)]
-        self._words = np.stack(blocks, axis=1).reshape(-1, _WIDE)
+            held = {name: stored[name] for name in stored.files if not _BLOCK.fullmatch(name)}
+        self._words = _Words(packed)
         self._scale, self._least = held["scale"][:, None], held["lo"][:, None]
         self._held: dict[str, Floats] = held
         self._joined = {
@@ -147,7 +151,7 @@ class SentenceEncoder:
         lengths = np.array([len(one) for one in ids])
         flat = np.concatenate([np.asarray(one) for one in ids])
         starts = np.cumsum(lengths) - lengths
-        words = self._words[flat] * self._scale[flat % _BLOCKS] + self._least[flat % _BLOCKS]
+        words = self._words.rows(flat) * self._scale[flat % _BLOCKS] + self._least[flat % _BLOCKS]
         texts = np.repeat(np.arange(len(ids)), lengths)
         held, joined = self._held, self._joined
         alone = np.split(self._levelled(words @ joined["proj"] + joined["proj_b"], joined), len(_RUNS), axis=1)
@@ -164,6 +168,34 @@ class SentenceEncoder:
         spread = np.sqrt(np.square(rows).mean(axis=1, keepdims=True) + self._held["eps"])
         level: Floats = (rows / spread * by["ln_g"] + by["ln_b"]).astype(np.float32)
         return level
+
+
+class _Words:
+    """The table of words, whose blocks are unpacked when a text first has a word of theirs.
+
+    They are nearly all of the weights, and a command that asks one question needs a few of them.
+    """
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = zipfile.ZipFile(io.BytesIO(packed))
+        self._blocks: dict[int, NDArray[np.uint8]] = {}
+
+    def rows(self, ids: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """The row of each word."""
+        rows = np.empty((len(ids), _WIDE), dtype=np.uint8)
+        blocks = ids % _BLOCKS
+        for block in np.unique(blocks):
+            here = blocks == block
+            rows[here] = self._block(int(block))[ids[here] // _BLOCKS]
+        return rows
+
+    def _block(self, number: int) -> NDArray[np.uint8]:
+        found = self._blocks.get(number)
+        if found is None:
+            # Two threads that need it at once unpack the same bytes twice, and either copy will do.
+            unpacked = io.BytesIO(self._packed.read(f"q{number + 1}.npy"))
+            found = self._blocks[number] = np.lib.format.read_array(unpacked, allow_pickle=False)
+        return found
 
 
 class _OneThread:
@@ -260,15 +292,17 @@ def _tokenizer(model: bytes) -> Any:
 def _pieces(model: bytes) -> tuple[list[tuple[str, float]], bytes]:
     """The words with their scores, and the compiled rules of normalising, out of a protocol buffer."""
     pieces: list[tuple[str, float]] = []
-    rules = b""
-    for field, value in _fields(model):
-        if field == 1:
-            length = value[1]
-            score = struct.unpack_from("<f", value, 3 + length)[0] if len(value) > 3 + length else 0.0
-            pieces.append((value[2 : 2 + length].decode(), score))
-        elif field == 3:
-            rules = next(inner for number, inner in _fields(value) if number == 2)
-    return pieces, rules
+    at, score_at = 0, struct.Struct("<f").unpack_from
+    # 128,000 of them: each is a tag, its length, a tag, the word's length, the word, a tag and the score.
+    while model[at] == _PIECE and model[at + 1] < _ONE_BYTE:
+        length = model[at + 3]
+        is_scored = model[at + 1] > 3 + length
+        pieces.append(
+            (model[at + 4 : at + 4 + length].decode(), score_at(model, at + 5 + length)[0] if is_scored else 0.0)
+        )
+        at += 2 + model[at + 1]
+    normalizer = next(value for field, value in _fields(model[at:]) if field == 3)
+    return pieces, next(value for field, value in _fields(normalizer) if field == 2)
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:

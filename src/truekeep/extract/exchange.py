@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from truekeep.errors import how_to_install
 from truekeep.extract.failure import ModelError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _httpx() -> Any:
         raise ModelError(
             "Using a model needs the extra 'llm'.",
             code="model_extra_missing",
-            hint="Install it with: pip install 'truekeep[llm]'",
+            hint=how_to_install("llm"),
         ) from None
     return httpx
 

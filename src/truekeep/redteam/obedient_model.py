@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from truekeep.errors import how_to_install
 from truekeep.redteam.agent_scenarios import READ, SAVE, Scenario, ToolCall, same, spellings
 from truekeep.redteam.figures import CannotRun
 
@@ -245,7 +246,7 @@ def obedient() -> Iterator[Line]:
 def obedient_model(line: Line) -> ChatModel:
     """The client that extraction uses, on the obedient endpoint; raises ``CannotRun`` without the extra it needs."""
     if find_spec("httpx") is None:
-        raise CannotRun("extraction by a model needs: pip install 'truekeep[llm]'")
+        raise CannotRun(f"extraction by a model needs the extra 'llm'. {how_to_install('llm')}")
     from truekeep.extract.endpoint import ModelSettings  # noqa: PLC0415 - only with the extra
     from truekeep.extract.llm import ChatModel  # noqa: PLC0415
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from truekeep.redteam.figures import US, ResultRow, wilson
 from truekeep.redteam.report_pages import Document, Plot, Section, Table, lines_plot
+from truekeep.redteam.results import tally
 
 if TYPE_CHECKING:
     from truekeep.redteam.results import ClaimFinding, Results
@@ -263,10 +264,9 @@ def _facts(results: Results) -> list[tuple[str, str]]:
 
 
 def _claims(findings: Sequence[ClaimFinding]) -> Section:
-    broken = sum(not one.is_met for one in findings)
-    summary = f"{len(findings) - broken} of {len(findings)} claims hold."
+    summary = tally(findings)
     rows = [[one.state, one.bound.claim, one.sentence] for one in findings]
-    marks = ["good" if one.is_met else "bad" for one in findings]
+    marks = ["good" if one.is_met else "bad" if one.is_measured else "" for one in findings]
     return Section("What holds", [summary], tables=[Table(["", "claim", "found"], rows, marks)])
 
 

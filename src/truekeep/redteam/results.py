@@ -11,6 +11,7 @@ import os
 import platform
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -195,11 +196,13 @@ class ClaimFinding:
     value: float
     upper: float
     sentence: str
+    is_measured: bool = True
+    """Whether there were figures to judge by, and whatever they are to be compared with."""
 
     @property
     def state(self) -> str:
         """In two words or three; what was not measured is not held, but nobody has shown the contrary either."""
-        return "holds" if self.is_met else "DOES NOT HOLD" if self.total else "not measured"
+        return "holds" if self.is_met else "DOES NOT HOLD" if self.is_measured else "not measured"
 
 
 def bounds(path: Path | None = None) -> tuple[Bound, ...]:
@@ -215,6 +218,17 @@ def bounds(path: Path | None = None) -> tuple[Bound, ...]:
     return made
 
 
+def tally(findings: Sequence[ClaimFinding]) -> str:
+    """How many claims hold, do not, and were not measured, as a sentence."""
+    states = Counter(one.state for one in findings)
+    parts = [f"{states['holds']} of {len(findings)} claims hold"]
+    if refuted := states["DOES NOT HOLD"]:
+        parts.append(f"{refuted} {'does' if refuted == 1 else 'do'} not")
+    if unknown := states["not measured"]:
+        parts.append(f"{unknown} {'was' if unknown == 1 else 'were'} not measured")
+    return f"{', '.join(parts)}."
+
+
 def judge(results: Results, profile: str, against: Sequence[Bound]) -> list[ClaimFinding]:
     """Every claim that this kind of run has to show. Where nothing was measured, a claim is not met."""
     return [_judged(results, bound, profile) for bound in against if profile in bound.profiles]
@@ -224,12 +238,13 @@ def _judged(results: Results, bound: Bound, profile: str) -> ClaimFinding:
     hits, total = results.total(**bound.where)
     _, upper = wilson(hits, total)
     if not total:
-        return ClaimFinding(bound, False, 0, 0, 0.0, upper, "nothing was measured")
+        return ClaimFinding(bound, False, 0, 0, 0.0, upper, "nothing was measured", is_measured=False)
     value = hits / total
     if bound.compared is not None:
         base, of = results.total(**bound.compared)
         if not base:
-            return ClaimFinding(bound, False, hits, total, 0.0, upper, "there is nothing to compare with")
+            missing = "there is nothing to compare with"
+            return ClaimFinding(bound, False, hits, total, 0.0, upper, missing, is_measured=False)
         value = value / (base / of)
     is_met = (bound.at_most is None or value <= bound.at_most) and (bound.at_least is None or value >= bound.at_least)
     if bound.upper_below is not None and profile == "full":

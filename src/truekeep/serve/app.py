@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from truekeep import __version__
 from truekeep.config import Settings
-from truekeep.errors import TruekeepError
+from truekeep.errors import TruekeepError, is_plain_name
 from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
 from truekeep.serve.chores import Chores
@@ -97,7 +97,7 @@ def create_app(
     mcp_http.mount(app, service)
     visits = Visits(pool.paths.keys, chosen) if chosen.console else None
     if visits is not None:
-        console.mount(app, service, visits)
+        console.mount(app, service, visits, document)
     require_permits(app, beside=frozenset({"/openapi.json", "/mcp", PATH}))
     return Edge(app, service, Entrance(service.authenticator, visits))
 
@@ -146,7 +146,8 @@ def _answer_errors(app: FastAPI, document: ServedDocument) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        # Where and what kind, never what was sent: a member that nobody knows has a name that the sender chose.
+        # Where and what kind, never what was sent: a member that nobody knows has a name that the sender chose, which
+        # is repeated only if it could be one that was mistyped.
         known = await anyio.to_thread.run_sync(document.names)
         wrong = [{"where": _named(one["loc"], known), "kind": one["type"]} for one in error.errors()[:20]]
         first = ".".join(wrong[0]["where"])[:200] if wrong else "the request"
@@ -170,4 +171,4 @@ def _answer_errors(app: FastAPI, document: ServedDocument) -> None:
 
 
 def _named(place: tuple[int | str, ...], known: frozenset[str]) -> list[str]:
-    return [str(part) if isinstance(part, int) or part in known else _UNKNOWN for part in place]
+    return [str(part) if isinstance(part, int) or part in known or is_plain_name(part) else _UNKNOWN for part in place]

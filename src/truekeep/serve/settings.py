@@ -20,8 +20,11 @@ class ServeSettings:
     """All limits and defaults of the service. An unknown name is an error, never ignored."""
 
     host: str = "127.0.0.1"
+    """Where to listen; anything but this machine needs TLS."""
     port: int = 8430
+    """The port to listen on."""
     workers: int = 1
+    """Processes that answer."""
     threads: int = 8
     """How many requests one worker works on at a time; the others wait their turn. More only compete for Python."""
     threads_per_token: int = 2
@@ -38,20 +41,25 @@ class ServeSettings:
     header_cap: int = 65_536
     """Bytes of a request that are no body; what browsers and proxies send has a tenth of it."""
     body_cap: int = 2_000_000
+    """Bytes of one request's body; a longer one is refused while it arrives."""
     bodies_cap: int = 256_000_000
     """Bytes of request bodies that one worker holds at a time."""
     bodies_per_token: int = 32_000_000
     """Of them for one token: sixteen of the largest bodies."""
     header_seconds: float = 10.0
+    """How long a client may take to send a request's headers before it is cut off."""
     body_seconds: float = 20.0
+    """How long a client may take to send a body, beside what the service itself holds back."""
     answer_seconds: float = 20.0
     """How long a client may leave 64 KB of an answer unread before it is cut off."""
     mcp_sessions: int = 1_000
+    """MCP sessions that one worker holds open."""
     mcp_sessions_per_token: int = 32
     """Each costs tasks and memory until it is idle for half an hour; whoever begins one more ends their oldest."""
     drain_seconds: float = 20.0
     """How long a shutdown waits for requests that are under way."""
     requests_per_second: float = 500.0
+    """Requests of one token in a second, over all workers; more are told to wait."""
     burst: int = 1_000
     """Requests that a token may send at once before its rate counts."""
     chore_seconds: float = 5.0
@@ -67,18 +75,27 @@ class ServeSettings:
     console_hours: float = 12.0
     """After how long a person has to sign in again in any case."""
     tls_certificate: str = ""
+    """The file with the certificate chain; without it only this machine is served."""
     tls_key: str = ""
+    """The file with its key; others must not be able to read it."""
     jwt_issuer: str = ""
+    """Whose tokens are believed; empty turns JWTs off."""
     jwt_audience: str = ""
+    """For whom such a token has to be meant, so that one for another service is not believed here."""
     jwt_keys: str = ""
     """A JWKS file, or the https address of one."""
     jwt_algorithms: str = "RS256 ES256 EdDSA"
+    """Signatures that are believed; none that a public key could be used as a password for."""
     jwt_keep_claim: str = "truekeep_keep"
+    """The claim that names the keep."""
     jwt_channel_claim: str = "truekeep_channel"
+    """The claim that names the channel, and so the standing."""
     jwt_capabilities_claim: str = "truekeep_may"
+    """The claim that lists what the token may do."""
     unsafe_no_auth: str = ""
     """A keep whose agent every caller is taken for."""
     unsafe_no_tls: bool = False
+    """Whether other machines are served without encryption, for a proxy that adds it."""
 
     @classmethod
     def load(cls, table: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> ServeSettings:

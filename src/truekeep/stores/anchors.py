@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from truekeep.errors import ConfigError
+from truekeep.errors import ConfigError, MissingExtra
 from truekeep.stores.anchor import Anchor, Anchors, AppendAnchor, FileAnchor
 
 Make = Callable[[Path, bytes, str], Anchor]
@@ -52,5 +52,5 @@ def _in_postgres(variable: str, key: bytes, name: str) -> Anchor:
     try:
         from truekeep.stores.anchor_postgres import PostgresAnchor  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise ConfigError("An anchor in PostgreSQL needs an extra.", hint="pip install 'truekeep[postgres]'") from error
+        raise MissingExtra("postgres") from error
     return PostgresAnchor(dsn, key, name)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from truekeep.errors import InvalidRequest
+from truekeep.errors import InvalidRequest, told_names
 from truekeep.sessions.passages import passage_of, quoted
 from truekeep.trust.candidate import KINDS, checked_metadata, checked_moment, checked_text, checked_words
 from truekeep.trust.origin import (
@@ -75,7 +75,7 @@ class Intake:
         settings, channel = self._settings, self._channels.get(via)
         require(channel, "write")
         if unknown := set(fields) - set(_NAMES):
-            raise InvalidRequest(f"{len(unknown)} unknown fields were passed.", hint=f"Fields: {', '.join(_NAMES)}.")
+            raise InvalidRequest(f"Unknown fields: {told_names(unknown)}.", hint=f"Fields: {', '.join(_NAMES)}.")
         kind = fields.get("kind", "semantic")
         if kind not in KINDS:
             raise InvalidRequest("No such kind of memory.", hint=f"Kinds: {', '.join(KINDS)}.", code="unknown_kind")

@@ -109,6 +109,12 @@ def test_every_page_answers_in_every_language_and_is_light(enter: Enter) -> None
         assert person.see(f"memories/{memory_id}").status_code == 200
 
 
+def test_whoever_is_signed_in_can_read_what_routes_the_service_has(enter: Enter) -> None:
+    told = words_of(enter(frozenset({"review"})).get("/console/reference"))
+    assert "POST /v1/long-term-memory/search" in told
+    assert "Only what may drive an action." in told
+
+
 def test_memories_are_found_by_words_standing_state_and_source(enter: Enter) -> None:
     person = enter()
     assert "payment_details_changed" in words_of(person.see("memories?state=blocked"))

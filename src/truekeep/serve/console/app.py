@@ -22,6 +22,7 @@ from truekeep.serve.console import (
     inbox,
     incident,
     memories,
+    reference,
     rendering,
     rewinding,
     source,
@@ -30,21 +31,22 @@ from truekeep.serve.console.desk import bare_page, spoken
 from truekeep.serve.console.shell import PATH, Shell
 from truekeep.serve.console.visits import Visits
 from truekeep.serve.problem import status_of
+from truekeep.serve.rest.openapi import ServedDocument
 from truekeep.serve.service import Service
 from truekeep.serve.ways_in import require_page_permits
 
 PAGES = (inbox, calls, memories, incident, audit, dashboard)
 """A page is a module with a ``router`` and an ``ENTRY``."""
 ENTRIES = tuple(page.ENTRY for page in PAGES)
-_BESIDE = (rendering, door, deciding, bulk, source, rewinding)
+_BESIDE = (rendering, door, deciding, bulk, source, rewinding, reference)
 """What pages send their forms to, and what all of them use."""
 ROUTERS = tuple(module.router for module in (*_BESIDE, *PAGES))
 
 
-def mount(app: FastAPI, service: Service, visits: Visits) -> None:
+def mount(app: FastAPI, service: Service, visits: Visits, document: ServedDocument) -> None:
     """Serve the console under ``/console``."""
     console = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    console.state = State({"service": service, "visits": visits, "entries": ENTRIES})
+    console.state = State({"service": service, "visits": visits, "entries": ENTRIES, "document": document})
     for router in ROUTERS:
         console.include_router(router)
     require_page_permits(console.routes)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from truekeep.config import TEXT_CAP
-from truekeep.errors import InvalidRequest
+from truekeep.errors import InvalidRequest, told_names
 
 MOST_QUERY, MOST_K, MOST_LISTED, MOST_SAVED = 2_000, 50, 100, 20
 """A model asks in a sentence, and all that it is shown costs it context."""
@@ -109,5 +109,6 @@ def checked(kind: type[A], given: dict[str, Any] | None) -> A:
 
 
 def _fault(kind: type[Arguments], place: tuple[int | str, ...], what: str) -> str:
-    name = place[0] if place and place[0] in kind.model_fields else "an unknown argument"
-    return f"{name}: {what.replace('_', ' ')}"
+    if place and place[0] in kind.model_fields:
+        return f"{place[0]}: {what.replace('_', ' ')}"
+    return f"{told_names(place[:1])}: unknown argument"
