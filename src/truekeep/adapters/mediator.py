@@ -143,7 +143,7 @@ class MediatedConversation:
         self._reports = SessionReports(self._keep, name, mediator.owner, self._begin)
         self._seen: Counter[str] = Counter()
         self._prompts: dict[str, set[str]] = {}
-        self._offered: dict[str, str] = {}
+        self._offered: dict[str, tuple[OfferedTool, str]] = {}
         self._permits = CallPermits(self._keep, name, mediator.owner, self._reports)
         self._children: dict[str, list[MediatedConversation]] = {}
         self._said = ""
@@ -154,10 +154,10 @@ class MediatedConversation:
     def offer(self, tools: Sequence[OfferedTool]) -> None:
         """Declare the tools that the model is shown. What somebody else wrote about them is foreign, unless pinned."""
         with self._lock:
-            fresh = [tool for tool in tools if self._offered.get(tool.name) != tool.texts]
+            fresh = [tool for tool in tools if not self._is_offered(tool)]
             if not fresh:
                 return
-            self._offered |= {tool.name: tool.texts for tool in fresh}
+            self._offered |= {tool.name: (tool, tool.texts) for tool in fresh}
             self._reports.add(lambda: self._declare(fresh))
             for tool in fresh:
                 if not tool.is_programs and tool.digest not in self.mediator.pins:
@@ -190,9 +190,10 @@ class MediatedConversation:
             counts: Counter[str] = Counter(self._seen) if is_new else Counter()
             tail = _tail(entries) if starts else len(entries)
             for place, entry in enumerate(entries):
-                counts[entry.mark] += 1
-                if counts[entry.mark] > self._seen[entry.mark]:
-                    self._seen[entry.mark] += 1
+                mark = entry.mark
+                counts[mark] += 1
+                if counts[mark] > self._seen[mark]:
+                    self._seen[mark] += 1
                     self._take(entry, is_owners=place >= tail)
 
     def arrived(self, entry: ContextEntry, *, is_owners: bool = False) -> None:
@@ -339,6 +340,11 @@ class MediatedConversation:
                 return False
 
     # Inside
+
+    def _is_offered(self, tool: OfferedTool) -> bool:
+        """Whether the model was shown just this before. The words were copied: a schema may be changed in its place."""
+        known, texts = self._offered.get(tool.name, (None, ""))
+        return known is tool or (known is not None and texts == tool.texts)
 
     def _take(self, entry: ContextEntry, *, is_owners: bool) -> None:
         if not entry.whole:
