@@ -143,7 +143,7 @@ class TruekeepMiddleware(AgentMiddleware[ProtectedState, Any, Any]):
         conversation, call = self._conversation(request.state), _call(request.tool_call)
         if (own := await asyncio.to_thread(self._own, conversation, call, request)) is not None:
             return own
-        permit = _answered(conversation, call, await asyncio.to_thread(conversation.judge, call), request)
+        permit = _answered(conversation, call, await conversation.judged(call), request)
         if not permit.is_allowed:
             return _refusal(conversation, call, permit)
         try:

@@ -14,6 +14,7 @@ Nothing of a conversation is logged: a log line has the kind of an error and its
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import threading
 from collections import Counter, OrderedDict
@@ -273,6 +274,12 @@ class MediatedConversation:
         """May this call be made now? The answer holds once; a call that waits is answered so until it is decided."""
         with self._lock:
             return self._permits.judge(call)
+
+    async def judged(self, call: AgentCall) -> CallPermit:
+        """As ``judge``, awaited. What ``turn`` has answered is at hand and needs neither the store nor a thread."""
+        if self._permits.is_held(call):
+            return self.judge(call)
+        return await asyncio.to_thread(self.judge, call)
 
     def decided(self, call: AgentCall, *, yes: bool) -> CallPermit:
         """The owner has answered through the framework's own approval: carry the call out, or do not."""
