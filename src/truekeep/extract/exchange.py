@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from truekeep.extract.failure import ModelError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
     from truekeep.extract.endpoint import ModelSettings
