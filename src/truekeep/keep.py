@@ -527,7 +527,8 @@ class Keep:
         """
         declared = self.actions.tool(session_name(session), checked_name(tool))
         self._way_in.intake.observe_result(session, tool, declared, result, principal=principal)
-        self.actions.take_in(session_name(session))
+        with self._ledger.reading():  # one view of the store for all that is looked up
+            self.actions.take_in(session_name(session))
 
     def is_clean(self, session: str) -> bool:
         """Whether nothing foreign is in a session's context, as far as anybody can know."""

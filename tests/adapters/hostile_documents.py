@@ -54,8 +54,10 @@ def attacked(building: Building, keep: Keep, place: Path, most: int) -> Attacked
         ]
         script = ModelScript(turns)
         agent = building.build(keep, script, tools, place=place, declared=DECLARED)
-        agent.run(f"read-{number}", item.prompt)
-        agent.run(f"later-{number}", item.prompt)
+        for conversation in (f"read-{number}", f"later-{number}"):
+            outcome = agent.run(conversation, item.prompt)
+            while outcome.waits:  # the owner did not ask for it, and says so; the model goes on
+                outcome = agent.resume(conversation, yes=False)
         found.tried += any(item.injection[:60] in one.text for one in script.shown[1])
         found.done += [call for tool in tools[1:] for call in tool.calls]
     return found

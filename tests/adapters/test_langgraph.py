@@ -23,6 +23,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 from pydantic import create_model
 
+from tests.adapters.hostile_documents import attacked, one_document, unprotected
 from truekeep import Keep, Tool
 from truekeep.adapters.conformance import DECLARED, MediationConformance
 from truekeep.adapters.langgraph import TruekeepMiddleware
@@ -183,3 +184,18 @@ def test_without_a_checkpointer_the_model_is_told_that_the_call_waits(keep: Keep
     assert box.pay.calls == []
     assert "has to confirm" in script.shown[-1][-1].text
     assert len(keep.actions.pending()) == 1
+
+
+@pytest.mark.slow
+def test_an_obedient_model_carries_nothing_out_that_documents_ask_for(keep: Keep, tmp_path: Path) -> None:
+    found = attacked(TestLangGraph(), keep, tmp_path, 20)
+    assert found.tried >= 15
+    assert found.done == []
+
+
+def test_without_the_middleware_it_does(tmp_path: Path) -> None:
+    script, tools = one_document()
+    saver = SAVERS.setdefault(tmp_path, InMemorySaver())
+    made = [framework_tool(one) for one in tools]
+    agent = LangGraphAgent(create_agent(ScriptedChat(script=script), made, checkpointer=saver), ())
+    assert unprotected(agent, script, tools)

@@ -16,6 +16,7 @@ from agents import Agent, FunctionTool, RunConfig, Runner, SQLiteSession, WebSea
 from agents.exceptions import ModelBehaviorError
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
+from tests.adapters.hostile_documents import attacked, one_document, unprotected
 from truekeep import Keep, Tool, TruekeepError
 from truekeep.adapters.conformance import (
     DECLARED,
@@ -237,3 +238,16 @@ def test_an_approval_counts_for_the_arguments_that_the_owner_was_shown_and_no_ot
     with pytest.raises(ModelBehaviorError):  # the SDK notices it before the adapter does
         agent.resume("a", yes=True)
     assert box.pay.calls == []
+
+
+@pytest.mark.slow
+def test_an_obedient_model_carries_nothing_out_that_documents_ask_for(keep: Keep, tmp_path: Path) -> None:
+    found = attacked(TestOpenAIAgents(), keep, tmp_path, 20)
+    assert found.tried >= 15
+    assert found.done == []
+
+
+def test_without_protection_it_does(tmp_path: Path) -> None:
+    script, tools = one_document()
+    agent: Agent[Any] = Agent(name="clerk", model=scripted(script), tools=[sdk_tool(one) for one in tools])
+    assert unprotected(SdkAgent(agent, tmp_path, ()), script, tools)

@@ -170,7 +170,7 @@ class ToolGuard:
 
     async def _awaited(self, name: str, given: object, inner: Callable[[object], Any]) -> Any:
         call = self._call(name, given)
-        permit = await asyncio.to_thread(self.talk.judge, call)
+        permit = await self.talk.judged(call)
         if permit.waits and self._ask is not None:
             said = self._ask(asked_in_words(permit))
             yes = (await said if inspect.isawaitable(said) else said) is True

@@ -49,6 +49,8 @@ class ContextEntry:
     @property
     def whole(self) -> str:
         """Everything of it that is text."""
+        if not self.attached:
+            return self.text if self.text.strip() else ""
         return "\n".join(one for one in (self.text, *self.attached) if one.strip())
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _SESSION = "truekeep_session"
 _CHECKPOINTER = "__pregel_checkpointer"
 _SUMMARY = "summarization"
+_MOST_DEFINITIONS = 1_024
+"""Definitions that are kept at hand; one more is put together again."""
 NOTE, RECALL = "remember_note", "recall_memories"
 
 
@@ -78,6 +81,7 @@ class TruekeepMiddleware(AgentMiddleware[ProtectedState, Any, Any]):
             "learn": learn,
         }
         self._mediators: dict[int, Mediator] = {}
+        self._definitions = ToolDefinitions()
         self.tools = _memory_tools() if memory_tools else []
 
     # What the framework calls; each has a twin that is awaited, and does the same in a thread.
@@ -139,7 +143,7 @@ class TruekeepMiddleware(AgentMiddleware[ProtectedState, Any, Any]):
         conversation, call = self._conversation(request.state), _call(request.tool_call)
         if (own := await asyncio.to_thread(self._own, conversation, call, request)) is not None:
             return own
-        permit = _answered(conversation, call, await asyncio.to_thread(conversation.judge, call), request)
+        permit = _answered(conversation, call, await conversation.judged(call), request)
         if not permit.is_allowed:
             return _refusal(conversation, call, permit)
         try:
@@ -194,7 +198,7 @@ class TruekeepMiddleware(AgentMiddleware[ProtectedState, Any, Any]):
             if isinstance(tool, dict) and tool.get("type") != "function" and "name" not in tool.get("function", {}):
                 conversation.provider_side(str(tool.get("type") or tool.get("name") or "A tool"))
         conversation.prompt(request.system_prompt or "")
-        conversation.offer([_offered(tool) for tool in request.tools if isinstance(tool, BaseTool)])
+        conversation.offer([self._definitions.of(tool) for tool in request.tools if isinstance(tool, BaseTool)])
 
     def _said(self, conversation: MediatedConversation, messages: Sequence[Any]) -> None:
         for message in messages:
@@ -217,6 +221,25 @@ class TruekeepMiddleware(AgentMiddleware[ProtectedState, Any, Any]):
         )
         conversation.told(text)
         return ToolMessage(text, tool_call_id=call.id, name=call.name)
+
+
+class ToolDefinitions:
+    """Tools as the model is shown them, put together once: the framework offers the same objects at every call."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[int, tuple[BaseTool, tuple[Any, ...], OfferedTool]] = OrderedDict()
+
+    def of(self, tool: BaseTool) -> OfferedTool:
+        """The definition; put together anew if the tool is another one, or was given other words."""
+        words = (tool.name, tool.description, str(tool.metadata), tool.args_schema)
+        known = self._known.get(id(tool))  # the tool is held as well, so that no other one gets its number
+        if known is not None and known[0] is tool and known[1] == words and not isinstance(tool.args_schema, dict):
+            return known[2]
+        made = _offered(tool)
+        self._known[id(tool)] = (tool, words, made)
+        while len(self._known) > _MOST_DEFINITIONS:
+            self._known.popitem(last=False)
+        return made
 
 
 def _memory_tools() -> list[BaseTool]:

@@ -14,6 +14,7 @@ Nothing of a conversation is logged: a log line has the kind of an error and its
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import threading
 from collections import Counter, OrderedDict
@@ -143,7 +144,7 @@ class MediatedConversation:
         self._reports = SessionReports(self._keep, name, mediator.owner, self._begin)
         self._seen: Counter[str] = Counter()
         self._prompts: dict[str, set[str]] = {}
-        self._offered: dict[str, str] = {}
+        self._offered: dict[str, tuple[OfferedTool, str]] = {}
         self._permits = CallPermits(self._keep, name, mediator.owner, self._reports)
         self._children: dict[str, list[MediatedConversation]] = {}
         self._said = ""
@@ -154,10 +155,10 @@ class MediatedConversation:
     def offer(self, tools: Sequence[OfferedTool]) -> None:
         """Declare the tools that the model is shown. What somebody else wrote about them is foreign, unless pinned."""
         with self._lock:
-            fresh = [tool for tool in tools if self._offered.get(tool.name) != tool.texts]
+            fresh = [tool for tool in tools if not self._is_offered(tool)]
             if not fresh:
                 return
-            self._offered |= {tool.name: tool.texts for tool in fresh}
+            self._offered |= {tool.name: (tool, tool.texts) for tool in fresh}
             self._reports.add(lambda: self._declare(fresh))
             for tool in fresh:
                 if not tool.is_programs and tool.digest not in self.mediator.pins:
@@ -190,9 +191,10 @@ class MediatedConversation:
             counts: Counter[str] = Counter(self._seen) if is_new else Counter()
             tail = _tail(entries) if starts else len(entries)
             for place, entry in enumerate(entries):
-                counts[entry.mark] += 1
-                if counts[entry.mark] > self._seen[entry.mark]:
-                    self._seen[entry.mark] += 1
+                mark = entry.mark
+                counts[mark] += 1
+                if counts[mark] > self._seen[mark]:
+                    self._seen[mark] += 1
                     self._take(entry, is_owners=place >= tail)
 
     def arrived(self, entry: ContextEntry, *, is_owners: bool = False) -> None:
@@ -273,6 +275,12 @@ class MediatedConversation:
         with self._lock:
             return self._permits.judge(call)
 
+    async def judged(self, call: AgentCall) -> CallPermit:
+        """As ``judge``, awaited. What ``turn`` has answered is at hand and needs neither the store nor a thread."""
+        if self._permits.is_held(call):
+            return self.judge(call)
+        return await asyncio.to_thread(self.judge, call)
+
     def decided(self, call: AgentCall, *, yes: bool) -> CallPermit:
         """The owner has answered through the framework's own approval: carry the call out, or do not."""
         with self._lock:
@@ -339,6 +347,11 @@ class MediatedConversation:
                 return False
 
     # Inside
+
+    def _is_offered(self, tool: OfferedTool) -> bool:
+        """Whether the model was shown just this before. The words were copied: a schema may be changed in its place."""
+        known, texts = self._offered.get(tool.name, (None, ""))
+        return known is tool or (known is not None and texts == tool.texts)
 
     def _take(self, entry: ContextEntry, *, is_owners: bool) -> None:
         if not entry.whole:

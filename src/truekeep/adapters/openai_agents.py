@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -54,6 +55,8 @@ _HOSTED = frozenset(
 """What OpenAI runs itself."""
 _MOST_ASKED = 256
 """Calls that wait for an approval; one that was asked about before all of these is asked for again."""
+_MOST_WRAPPINGS = 1_024
+"""Wrapped tools that are kept at hand; servers may make new ones for each run."""
 _names: WeakKeyDictionary[RunContextWrapper[Any], str] = WeakKeyDictionary()
 
 
@@ -135,6 +138,7 @@ class Protection:
         self._calls: dict[str, tuple[MediatedConversation, AgentCall]] = {}
         self._asked: dict[str, str] = {}
         """Calls that the SDK was told to ask the owner about, by id: name and arguments that the owner was shown."""
+        self._wrappings: dict[int, tuple[FunctionTool, list[Any], FunctionTool]] = {}
         self._own = _memory_tools(self) if memory_tools else []
 
     def agent(self, agent: Agent[Any]) -> ProtectedAgent:
@@ -176,7 +180,19 @@ class Protection:
     def wrapped(self, tools: Sequence[Any]) -> list[Any]:
         """Tools as a run gets them."""
         own = {id(tool) for tool in self._own}
-        return [self._wrapped(one) if isinstance(one, FunctionTool) and id(one) not in own else one for one in tools]
+        return [self._known(one) if isinstance(one, FunctionTool) and id(one) not in own else one for one in tools]
+
+    def _known(self, tool: FunctionTool) -> FunctionTool:
+        """The tool as it was wrapped before, if nothing of it is another one: a run asks for its tools at each step."""
+        parts = list(vars(tool).values())
+        known = self._wrappings.get(id(tool))  # which holds the tool as well, so that no other one gets its number
+        if known and known[0] is tool and len(known[1]) == len(parts) and all(map(operator.is_, known[1], parts)):
+            return known[2]
+        made = self._wrapped(tool)
+        self._wrappings[id(tool)] = (tool, parts, made)
+        while len(self._wrappings) > _MOST_WRAPPINGS:
+            del self._wrappings[next(iter(self._wrappings))]
+        return made
 
     def _wrapped(self, tool: FunctionTool) -> FunctionTool:
         inner, asks = tool.on_invoke_tool, tool.needs_approval
@@ -194,7 +210,7 @@ class Protection:
 
         async def needs_approval(context: RunContextWrapper[Any], arguments: dict[str, Any], call_id: str) -> bool:
             conversation, call = self._call(context, call_id, tool.name, arguments)
-            permit = await asyncio.to_thread(conversation.judge, call)
+            permit = await conversation.judged(call)
             if permit.waits:
                 self._asked[call_id] = call.mark
                 while len(self._asked) > _MOST_ASKED:
@@ -207,7 +223,7 @@ class Protection:
         return replace(tool, on_invoke_tool=invoke, needs_approval=needs_approval)
 
     async def _permit(self, conversation: MediatedConversation, call: AgentCall) -> CallPermit:
-        permit = await asyncio.to_thread(conversation.judge, call)
+        permit = await conversation.judged(call)
         # The SDK gets here only after an approval, which counts for the call that the owner was shown and no other.
         if permit.waits and self._asked.pop(call.id, None) == call.mark:
             permit = await asyncio.to_thread(lambda: conversation.decided(call, yes=True))
@@ -231,8 +247,7 @@ class Protection:
         conversation = self.conversation(context)
         shown = await agent.get_all_tools(context)
         instructions = (prompt or "", str(agent.name))
-        await asyncio.to_thread(self._report, conversation, instructions, list(items), shown, is_new)
-        block = await asyncio.to_thread(conversation.memory_block)
+        block = await asyncio.to_thread(self._report, conversation, instructions, list(items), shown, is_new)
         if block:
             items.insert(0, {"role": "user", "content": block})
 
@@ -243,7 +258,8 @@ class Protection:
         items: list[Any],
         tools: list[Any],
         starts: bool,
-    ) -> None:
+    ) -> str:
+        """Report what the model is shown; gives the block of memories that it is shown besides."""
         prompt, agent = instructions
         for tool in tools:
             if type(tool).__name__ in _HOSTED:
@@ -256,6 +272,7 @@ class Protection:
             if kind_of(item) == "function_call_output" and item.get("call_id") in self._calls:
                 self._turned_down(conversation, item)
         conversation.context([one for item in items if (one := entry_of(item))], starts=starts)
+        return conversation.memory_block()
 
     def _turned_down(self, conversation: MediatedConversation, item: Mapping[str, Any]) -> None:
         """A call that waited has a result without having run: the owner said no."""

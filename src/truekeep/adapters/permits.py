@@ -48,6 +48,10 @@ class CallPermits:
             del self._held[call.id]
         return permit
 
+    def is_held(self, call: AgentCall) -> bool:
+        """Whether the answer to just this call waits for it."""
+        return self._held.get(call.id, ("", None))[0] == call.mark
+
     def decided(self, call: AgentCall, *, yes: bool) -> CallPermit:
         """The owner has answered through the framework's own approval: carry the call out, or do not."""
         mark, permit = self._held.get(call.id, ("", None))

@@ -258,7 +258,7 @@ class TruekeepCapability(AbstractCapability[Any]):
         conversation.turn([AgentCall(one.tool_call_id, one.tool_name, parts.one_spelling(one.args)) for one in calls])
 
     async def _permit(self, conversation: MediatedConversation, call: AgentCall, *, is_approved: bool) -> CallPermit:
-        permit = await asyncio.to_thread(conversation.judge, call)
+        permit = await conversation.judged(call)
         _, asked = self._asked.get(call.id, (None, None))
         if permit.waits and is_approved and asked is not None and asked.mark == call.mark:
             del self._asked[call.id]
@@ -269,7 +269,7 @@ class TruekeepCapability(AbstractCapability[Any]):
         self, conversation: MediatedConversation, call: AgentCall, refusal: Callable[[str], Exception]
     ) -> None:
         """Refuse a call that no approval of the framework's can hold up."""
-        permit = await asyncio.to_thread(conversation.judge, call)
+        permit = await conversation.judged(call)
         if not permit.is_allowed:
             conversation.told(permit.message)
             raise refusal(permit.message)

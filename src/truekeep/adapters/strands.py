@@ -109,7 +109,7 @@ class TruekeepIntervention(InterventionHandler):
         if self._is_unguarded(event.selected_tool):
             return Proceed()
         conversation, call = self.conversation_of(event.agent), messages.call_of(event.tool_use)
-        permit = await asyncio.to_thread(conversation.judge, call)
+        permit = await conversation.judged(call)
         if permit.waits:
             return self._asked(event, conversation, call, permit)
         if not permit.is_allowed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,8 @@ from truekeep.errors import how_to_install
 from truekeep.extract.failure import ModelError
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
     from truekeep.extract.endpoint import ModelSettings

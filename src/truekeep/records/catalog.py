@@ -11,27 +11,20 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
+from truekeep import search
 from truekeep.embed import Embedder, EmbedderError, GuardedEmbedder
 from truekeep.search import (
     HAS_GIST,
-    NOWHERE,
     PINNED,
     VERSION,
     Card,
-    Hit,
-    Index,
-    changed,
     describe,
-    holds,
     is_outdated,
     marks_in,
-    pack,
     passage,
     renewed,
     windows,
-    without_vector,
 )
-from truekeep.search import Entry as IndexEntry
 from truekeep.stores.ledger import Ledger, Sealed
 from truekeep.stores.records import memory_from
 from truekeep.stores.table_view import Changed, TableChanges
@@ -42,6 +35,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from truekeep.search import Entry as IndexEntry
+    from truekeep.search import Hit, Index
+    from truekeep.search.places import Places
     from truekeep.stores.base import Row
 from truekeep.types import Candidate, Memory, Standing
 
@@ -61,8 +57,8 @@ class Catalog:
         self._embedder = GuardedEmbedder(load_embedder)
         self._changes = TableChanges(ledger, "memories")
         self._index: Index | None = None
-        self._acting = NOWHERE
-        """Places of what could act."""
+        self._acting: Places | None = None
+        """Places of what could act, as soon as somebody searched."""
         self._with_gist: frozenset[int] = frozenset()
         """Places of what stands above hearsay and has somebody's reading beside it."""
         self._is_behind = True
@@ -97,7 +93,7 @@ class Catalog:
         if embedder is None or vector is None:
             self._is_behind = embedder is not None or self._is_behind
             return described(memory).to_bytes(values=values)
-        return described(memory).to_bytes(embedder.model_id, pack(vector), values)
+        return described(memory).to_bytes(embedder.model_id, search.pack(vector), values)
 
     def reindex(self, *, batch: int = 64) -> Iterator[tuple[int, int]]:
         """Embed what the embedder in use has not embedded yet; yields how many are done of how many."""
@@ -105,7 +101,7 @@ class Catalog:
         if embedder is None:
             raise EmbedderError(self.degraded or "There is no embedder to index with.")
         cards = ((row.seq, row.card or b"") for row in self._ledger.current("memories"))
-        places = without_vector(cards, embedder.model_id, embedder.dim)
+        places = search.without_vector(cards, embedder.model_id, embedder.dim)
         for start in range(0, len(places), batch):
             chosen = places[start : start + batch]
             self._reembed(embedder.model_id, chosen)
@@ -173,7 +169,7 @@ class Catalog:
 
     def is_hearsay(self, seq: int) -> bool:
         """Whether the memory at that place is hearsay that nobody approved; known without reading it."""
-        return not holds(self._acting, seq)
+        return self._acting is None or not search.holds(self._acting, seq)
 
     def gist_places(self) -> frozenset[int]:
         """Where the memories above hearsay are that have a gist, told by their cards."""
@@ -183,7 +179,7 @@ class Catalog:
 
     def hearsay_count(self) -> int:
         """How many memories a search among what may act leaves out from the start."""
-        return 0 if self._index is None else len(self._index) - len(self._acting)
+        return 0 if self._index is None or self._acting is None else len(self._index) - len(self._acting)
 
     def _question_vector(self, meaning: str) -> NDArray[np.float32] | None:
         rows = self._embedder.embed([meaning], "query") if meaning.strip() else None
@@ -198,9 +194,10 @@ class Catalog:
     def _brought_up(self, noted: Changed | None) -> Index:
         embedder = self._embedder.ready()
         if self._index is None or (embedder is not None and self._index.model_id != embedder.model_id):
-            index = Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else Index()
+            index = search.Index(model_id=embedder.model_id, dim=embedder.dim) if embedder else search.Index()
             self._with_gist = frozenset()
-            self._acting = changed(NOWHERE, (), self._take_in(index, self._ledger.current("memories")))
+            acting = self._take_in(index, self._ledger.current("memories"))
+            self._acting = search.changed(search.NOWHERE, (), acting)
             self._index = index
         elif noted is not None and noted.places:
             places = sorted(noted.places)
@@ -208,7 +205,8 @@ class Catalog:
             if gone := set(places).difference(row.seq for row in rows):
                 self._index.remove(gone)
             self._with_gist -= noted.places
-            self._acting = changed(self._acting, places, self._take_in(self._index, rows))
+            before = self._acting if self._acting is not None else search.NOWHERE
+            self._acting = search.changed(before, places, self._take_in(self._index, rows))
         return self._index
 
     def _take_in(self, index: Index, rows: Iterable[Row]) -> list[int]:

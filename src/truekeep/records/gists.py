@@ -11,12 +11,14 @@ from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
-from truekeep.search import Hit, Index, describe
+from truekeep import search
+from truekeep.search import describe
 from truekeep.stores.records import memory_from
 from truekeep.stores.table_view import TableChanges
 
 if TYPE_CHECKING:
     from truekeep.records.catalog import Catalog
+    from truekeep.search import Hit, Index
     from truekeep.stores.ledger import Ledger
 
 
@@ -27,7 +29,7 @@ class Gists:
         self._ledger = ledger
         self._catalog = catalog
         self._changes = TableChanges(ledger, "memories")
-        self._index = Index()
+        self._index: Index | None = None
 
     def behind(self, found: Sequence[Hit], k: int, question: str, *, today: date, explain: bool = False) -> list[Hit]:
         """The hits that the words gave and, where they are fewer than k, those of gists behind them."""
@@ -45,17 +47,17 @@ class Gists:
     def _current(self) -> Index:
         with self._changes.taken() as changed:
             places = self._catalog.gist_places()
-            if changed is None:
-                self._index = Index()
-                self._take_in(places)
+            if changed is None or self._index is None:
+                self._index = search.Index()
+                self._take_in(self._index, places)
             elif changed.places:
                 self._index.remove(changed.places)
-                self._take_in(places & changed.places)
+                self._take_in(self._index, places & changed.places)
         return self._index
 
-    def _take_in(self, places: Iterable[int]) -> None:
+    def _take_in(self, index: Index, places: Iterable[int]) -> None:
         """Read the rows that have a gist, and no others: most keeps have none."""
         rows = self._ledger.at("memories", sorted(places))
         memories = [memory_from(sealed) for sealed in rows.values() if sealed.verified]
         gists = ((memory.seq, memory.gist) for memory in memories)
-        self._index.load((seq, describe(gist.text).to_bytes()) for seq, gist in gists if gist is not None)
+        index.load((seq, describe(gist.text).to_bytes()) for seq, gist in gists if gist is not None)

@@ -13,16 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from truekeep import search
 from truekeep.claims.contradictions import Contradictions, tag
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.records.catalog import Catalog, described
-from truekeep.search import Index, renewed
+from truekeep.search import renewed
 from truekeep.stores.records import memory_body, memory_from
 from truekeep.stores.table_view import TableChanges
 from truekeep.types import Memory, Standing, utc_moment, utc_text
 
 if TYPE_CHECKING:
     from truekeep.claims.lineage import Lineage
+    from truekeep.search import Index
     from truekeep.stores.entry import Entry
     from truekeep.stores.ledger import Ledger, Sealed
 
@@ -155,7 +157,7 @@ class Versions:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._changes = TableChanges(ledger, "history")
-        self._index = Index()
+        self._index: Index | None = None
 
     def search(self, question: str, *, today: date) -> Callable[[int], list[tuple[float, Version]]]:
         """Understand a question once; the answer gives the best k versions with their scores."""
@@ -208,7 +210,9 @@ class Versions:
 
     def _current(self) -> Index:
         with self._changes.taken() as changed:
-            if changed is None:
+            if self._index is None or changed is None:
+                # The first search, or a change of which nobody knows what it touched.
+                self._index = search.Index()
                 self._take_in(self._index, self._ledger.all("history"))
             elif changed.places:
                 rows = self._ledger.at("history", sorted(changed.places))

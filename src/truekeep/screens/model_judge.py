@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -79,7 +78,7 @@ class ModelJudge:
     def _ask(self, field: str, text: str) -> list[Finding]:
         try:
             seen = _VERDICTS[self._verdict(text)]
-        except (OSError, HTTPException, ValueError, KeyError, IndexError, TypeError):
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
             # Whatever the endpoint did, the text is held: a judge that can be silenced must not be a way in.
             reason = "The model that judges entries could not be asked."
             return [
@@ -109,9 +108,11 @@ class ModelJudge:
 
     def _post(self, body: bytes) -> bytes:
         """One request, no redirects, a deadline for all of it and a cap on the answer."""
+        from http import client  # noqa: PLC0415 - few keeps have a judge
+
         parts = urlsplit(self.endpoint.url)
         deadline = self._clock() + self.endpoint.seconds
-        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        kind = client.HTTPSConnection if parts.scheme == "https" else client.HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=self.endpoint.seconds)
         try:
             headers = {"Content-Type": "application/json"}
@@ -123,6 +124,8 @@ class ModelJudge:
             if response.status != 200:
                 raise ValueError("status")
             return self._read(response, deadline)
+        except client.HTTPException as error:
+            raise ValueError("no HTTP") from error
         finally:
             connection.close()
 

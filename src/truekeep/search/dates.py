@@ -13,12 +13,12 @@ from datetime import date, timedelta
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from truekeep.text.tokens import Kind
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from truekeep.text.analysis import Analysis
     from truekeep.text.salient import ValueScan
     from truekeep.text.tokens import Salient
@@ -147,6 +147,8 @@ def _english(text: str, today: date) -> tuple[Period, ...]:
 
 def nearness(wanted: Sequence[Period], days: NDArray[np.int32]) -> NDArray[np.float32]:
     """For each day number 1 inside a period, falling off after it; 0 for memories without a day."""
+    import numpy as np  # noqa: PLC0415 - understanding a question takes none
+
     near = np.zeros(days.size, dtype=np.float32)
     dated = days > 0
     if not wanted or not dated.any():

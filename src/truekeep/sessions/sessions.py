@@ -16,7 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from truekeep.errors import InvalidRequest
 from truekeep.sessions.tools import as_table
@@ -224,8 +226,7 @@ class Sessions:
         sealed = self._ledger.get("sessions", name) if name else None
         if sealed is None or not sealed.verified:
             return SessionState()
-        body = json.loads(sealed.row.body)
-        return _state(body)
+        return _state(sealed.row.body)
 
     def observe(
         self,
@@ -318,7 +319,10 @@ class Sessions:
             entry.event("session.tainted", session=name, why=why)
 
 
-def _state(body: dict[str, Any]) -> SessionState:
+@lru_cache(maxsize=256)
+def _state(text: str) -> SessionState:
+    """What a row says, which was verified for this very read. Each call of a session reads it several times."""
+    body = json.loads(text)
     return SessionState(
         is_mediated=body["mediated"],
         taint=body["taint"],
@@ -326,6 +330,6 @@ def _state(body: dict[str, Any]) -> SessionState:
         tainted_at=body.get("tainted_at", 0),
         parent=body.get("parent"),
         may_learn=body.get("learn", True),
-        tools={one["name"]: Tool(**one) for one in body.get("tools", ())},
+        tools=MappingProxyType({one["name"]: Tool(**one) for one in body.get("tools", ())}),
         plan=tuple(PlanEntry(**one) for one in body.get("plan", ())),
     )

@@ -27,6 +27,7 @@ from agent_hooks.ctk.harness import Scenario
 from agent_hooks.ctk.reference import ReferenceHarness
 from agent_hooks.ctk.runner import load_vectors
 
+from tests.adapters.hostile_documents import attacked
 from truekeep import Keep, Tool
 from truekeep.adapters.agent_hooks import TruekeepInterceptor
 from truekeep.adapters.conformance import DECLARED, MediationConformance
@@ -201,3 +202,9 @@ def test_the_reference_host_runs_every_scenario_of_the_kit_with_it(keep: Keep) -
 @pytest.mark.parametrize("context", [{}, {"interception_point": "tomorrow", "session": {"id": "s"}}, None])
 def test_what_cannot_be_handled_is_denied(keep: Keep, context: Any) -> None:
     assert TruekeepInterceptor(keep).intercept(context).decision.value == "deny"
+
+
+def test_an_obedient_model_carries_nothing_out_that_documents_ask_for(keep: Keep, tmp_path: Path) -> None:
+    found = attacked(TestAgentHooks(), keep, tmp_path, 20)
+    assert found.tried >= 15
+    assert found.done == []

@@ -17,6 +17,7 @@ pytest.importorskip("anthropic")
 from anthropic import Anthropic, AsyncAnthropic, beta_async_tool, beta_tool
 
 from tests.adapters.anthropic_endpoint import served
+from tests.adapters.hostile_documents import attacked, one_document
 from truekeep import Keep, Tool
 from truekeep.adapters.anthropic import TruekeepMemoryTool, tool_runner
 from truekeep.adapters.conformance import DECLARED, OWNER, READS, MediationConformance, Toolbox, pays, turn
@@ -209,3 +210,21 @@ def test_a_tool_that_cannot_be_guarded_is_refused(keep: Keep) -> None:
     with Anthropic(api_key="none") as client, pytest.raises(InvalidRequest) as refused:
         tool_runner(client, keep, tools=[object()], messages=[], model="scripted", max_tokens=1)
     assert refused.value.code == "tool_not_guardable"
+
+
+def test_an_obedient_model_carries_nothing_out_that_documents_ask_for(keep: Keep, tmp_path: Path) -> None:
+    building = TestAnthropic()
+    with ExitStack() as building.open:
+        found = attacked(building, keep, tmp_path, 20)
+    assert found.tried >= 15
+    assert found.done == []
+
+
+def test_with_the_sdks_own_runner_it_does() -> None:
+    script, tools = one_document()
+    with served(script) as url, Anthropic(base_url=url, api_key="none") as client:
+        client.beta.messages.tool_runner(
+            tools=[framework_tool(one, awaited=False) for one in tools],
+            messages=[{"role": "user", "content": "Please read it."}], model="scripted", max_tokens=100, thread=False,
+        ).until_done()  # fmt: skip
+    assert [call for tool in tools[1:] for call in tool.calls]

@@ -19,6 +19,7 @@ pytest.importorskip("claude_agent_sdk")
 
 from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, create_sdk_mcp_server
 
+from tests.adapters.hostile_documents import attacked
 from truekeep import Keep, Tool
 from truekeep.adapters.claude_agent import protect, truekeep_hooks
 from truekeep.adapters.conformance import DECLARED, MediationConformance
@@ -225,3 +226,9 @@ def test_a_hook_that_is_given_nonsense_blocks(keep: Keep) -> None:
     answer = asyncio.run(hooks["PreToolUse"][0].hooks[0]({"hook_event_name": "PreToolUse", "cwd": 3}, None, {}))
     assert answer["hookSpecificOutput"]["permissionDecision"] == "deny"
     assert asyncio.run(hooks["Stop"][0].hooks[0](None, None, {}))["continue"] is False
+
+
+def test_an_obedient_model_carries_nothing_out_that_documents_ask_for(keep: Keep, tmp_path: Path) -> None:
+    found = attacked(TestClaudeAgent(), keep, tmp_path, 20)
+    assert found.tried >= 15
+    assert found.done == []

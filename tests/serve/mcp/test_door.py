@@ -14,10 +14,13 @@ import pytest
 from mcp import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from truekeep.serve.mcp.door import VERSIONS, answer_to
-from truekeep.serve.mcp.server import PROFILES, build_server
+from truekeep.serve.mcp.door import VERSIONS, Beginning, answer_to, list_for
+from truekeep.serve.mcp.server import PROFILES, build_server, lists_of
+from truekeep.serve.mcp.words import lists
 
 CLIENT = {"name": "desktop", "version": "1"}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+LISTING = {"jsonrpc": "2.0", "id": 8, "method": "tools/list"}
 
 
 def beginning(**changes: Any) -> dict[str, Any]:
@@ -66,6 +69,59 @@ def test_its_answer_is_the_librarys(profile: str) -> None:
     assert told["result"]["instructions"] == instructions
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_its_lists_are_the_librarys(profile: str) -> None:
+    async def run() -> Any:
+        async def binder(*_: Any) -> Any:
+            raise AssertionError("nothing is called")
+
+        async with Client(build_server(binder, profile=profile), mode="legacy") as client:
+            return await client.list_tools(), await client.list_resources()
+
+    given = [one.model_dump(by_alias=True, exclude_none=True, mode="json") for one in anyio.run(run)]
+    told = [list_for(json.dumps(LISTING | {"method": name}).encode(), profile) for name in lists(profile)]
+    # If this fails, the tools or their words have changed: run scripts/mcp-lists.
+    assert [one["result"] for one in told if one] == given == list(lists_of(profile).values())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        LISTING | {"method": "tools/call"},
+        LISTING | {"params": {"cursor": "1"}},
+        LISTING | {"params": []},
+        LISTING | {"id": None},
+        LISTING | {"id": True},
+        LISTING | {"jsonrpc": "1.0"},
+        READY,
+    ],
+)
+def test_what_is_no_request_for_a_whole_list_is_left_to_the_library(asked: Any) -> None:
+    assert list_for(json.dumps(asked).encode(), "truekeep") is None
+
+
+@pytest.mark.parametrize(
+    ("said_first", "answered"),
+    [
+        ([LISTING], []),
+        ([beginning(), LISTING], [7]),
+        ([beginning(), READY, LISTING, LISTING | {"id": 9}], [7, 8, 9]),
+        ([beginning(), READY, LISTING, LISTING], [7, 8]),
+        ([beginning(), READY, LISTING | {"id": 7}], [7]),
+        ([beginning(), READY, LISTING | {"method": "tools/call"}, LISTING], [7]),
+        ([beginning(), READY | {"id": 1}, LISTING], [7]),
+    ],
+)
+def test_it_answers_in_the_order_of_the_protocol_and_nothing_behind_what_it_does_not_know(
+    said_first: list[dict[str, Any]], answered: list[int]
+) -> None:
+    door, told = Beginning("truekeep"), []
+    for one in said_first:
+        if not door.is_over() and (answer := door.answer_to(json.dumps(one).encode())) is not None:
+            told.append(answer["id"])
+    assert told == answered
+
+
 @pytest.mark.parametrize(
     "asked",
     [
@@ -92,8 +148,10 @@ def test_what_is_no_json_is_left_to_the_library(line: bytes) -> None:
 
 def test_neither_the_library_nor_the_keep_is_loaded_for_the_first_answer() -> None:
     code = (
-        "import sys, json; from truekeep.cli import mcp; from truekeep.serve.mcp.door import answer_to\n"
-        f"assert answer_to({json.dumps(beginning()).encode()!r}, 'truekeep')\n"
+        "import sys, json; from truekeep.cli import mcp; from truekeep.serve.mcp.door import Beginning\n"
+        "door = Beginning('truekeep')\n"
+        f"told = [door.answer_to(json.dumps(one).encode()) for one in {[beginning(), READY, LISTING]}]\n"
+        "assert [one and one['id'] for one in told] == [7, None, 8]\n"
         "heavy = ('mcp', 'mcp_types', 'pydantic', 'anyio', 'truekeep.keep', 'numpy')\n"
         "print([one for one in heavy if one in sys.modules])"
     )

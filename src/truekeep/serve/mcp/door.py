@@ -1,9 +1,9 @@
-"""The door: answers a desktop agent's ``initialize`` while the protocol's library and the keep are still loading.
+"""The door: answers a desktop agent's first requests while the protocol's library and the keep are still loading.
 
-Importing the library takes longer than anything else at the start, and nothing of the answer depends on it: who the
-server is, what it can do and its instructions are constant. Everything the client sends, that request included, goes on
-to the library as it came; of the library's answers only the second one to that request is left out. A request that is
-not just as expected is not answered here.
+Importing the library takes longer than anything else at the start, and nothing of these answers depends on it: who the
+server is, what it can do, its instructions and the lists of its tools and resources are constant. Everything the client
+sends, those requests included, goes on to the library as it came; of the library's answers only the second ones to
+those requests are left out. A request that is not just as expected is not answered here, and nothing that follows it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from typing import Any
 
 from truekeep import __version__
-from truekeep.serve.mcp.words import words
+from truekeep.serve.mcp.words import lists, words
 
 VERSIONS = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
 """The revisions of the protocol that begin with ``initialize``."""
@@ -25,7 +25,8 @@ _CAPABILITIES = {
     "tools": {"listChanged": False},
 }
 _MOST_BYTES = 65_536
-"""Of a first line that is looked at; a longer one is left to the library."""
+"""Of what is looked at while a line has not ended; a longer one is left to the library."""
+_BEGUN = "notifications/initialized"
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 
 
@@ -44,11 +45,8 @@ class Door:
 
     def _pass_on(self) -> None:
         try:
-            first = self._first_line()
-            if (answer := answer_to(first.split(b"\n", 1)[0], self._profile)) is not None:
-                self.answers.answered = answer["id"]  # before the library can see the request
-                _write(self._outgoing, json.dumps(answer).encode() + b"\n")
-            _write(self._onward, first)
+            rest = self._answer_first()
+            _write(self._onward, rest)
             while piece := os.read(self._incoming, _MOST_BYTES):
                 _write(self._onward, piece)
         except OSError:
@@ -56,27 +54,71 @@ class Door:
         finally:
             os.close(self._onward)
 
-    def _first_line(self) -> bytes:
-        line = b""
-        while b"\n" not in line and len(line) < _MOST_BYTES:
-            piece = os.read(self._incoming, _MOST_BYTES)
-            if not piece:
+    def _answer_first(self) -> bytes:
+        """Answer what is known, line by line, and pass it on; gives what was read beyond that."""
+        beginning, rest = Beginning(self._profile), b""
+        while not beginning.is_over():
+            if b"\n" not in rest and len(rest) < _MOST_BYTES:
+                piece = os.read(self._incoming, _MOST_BYTES)
+                rest += piece
+                if piece:
+                    continue
                 break
-            line += piece
-        return line
+            line, end, behind = rest.partition(b"\n")
+            answer = beginning.answer_to(line)
+            if beginning.is_over():
+                break
+            if answer is not None:
+                self.answers.answered.add(answer["id"])  # before the library can see the request
+                _write(self._outgoing, json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+            _write(self._onward, line + end)
+            rest = behind
+        return rest
+
+
+class Beginning:
+    """What of a connection's beginning is answered, in the order in which clients ask."""
+
+    def __init__(self, profile: str) -> None:
+        self._profile = profile
+        self._is_begun = self._is_ready = False
+        self._answered: set[object] = set()
+        self._is_over = False
+
+    def is_over(self) -> bool:
+        """Whether something came that is the library's to answer, and with it everything behind it."""
+        return self._is_over
+
+    def answer_to(self, line: bytes) -> dict[str, Any] | None:
+        """The answer to the next line; None where there is nothing to answer, or no longer."""
+        if not self._is_begun:
+            answer = answer_to(line, self._profile)
+            self._is_begun, self._is_over = answer is not None, answer is None
+        elif not self._is_ready:
+            answer, self._is_ready = None, _is_ready(line)
+            self._is_over = not self._is_ready
+        else:
+            answer = list_for(line, self._profile)
+            self._is_over = answer is None or answer["id"] in self._answered
+        if answer is None or self._is_over:
+            return None
+        self._answered.add(answer["id"])
+        return answer
 
 
 class Answers(TextIOWrapper):
-    """Standard output without a second answer to the request that the door has answered."""
+    """Standard output without second answers to the requests that the door has answered."""
 
-    answered: object = None
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.answered: set[object] = set()
 
     def write(self, text: str, /) -> int:
-        """Write a line, unless it is that answer."""
-        if self.answered is not None:
+        """Write a line, unless it is such an answer."""
+        if self.answered:
             told = json.loads(text)
-            if told.get("id") == self.answered and "result" in told:
-                self.answered = None
+            if "result" in told and told.get("id") in self.answered:
+                self.answered.discard(told["id"])
                 return len(text)
         return super().write(text)
 
@@ -92,11 +134,8 @@ def opened(profile: str) -> Door | None:
 
 def answer_to(line: bytes, profile: str) -> dict[str, Any] | None:
     """The answer to a request that begins a connection; None for whatever else it is."""
-    try:
-        asked = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(asked, dict) or not _begins(asked):
+    asked = _message(line)
+    if not _begins(asked):
         return None
     result = {
         "protocolVersion": asked["params"]["protocolVersion"],
@@ -105,6 +144,31 @@ def answer_to(line: bytes, profile: str) -> dict[str, Any] | None:
         "instructions": words(profile)["instructions"],
     }
     return {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+
+
+def list_for(line: bytes, profile: str) -> dict[str, Any] | None:
+    """The answer to a request for a whole list; None for whatever else it is."""
+    asked = _message(line)
+    params = asked.get("params")
+    is_plain = params is None or (isinstance(params, dict) and not params.keys() - {"_meta"})
+    result = lists(profile).get(str(asked.get("method")))
+    if asked.get("jsonrpc") != "2.0" or type(asked.get("id")) not in (int, str) or not is_plain or result is None:
+        return None
+    return {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    """A line as a message; nothing if it is none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _is_ready(line: bytes) -> bool:
+    said = _message(line)
+    return said.get("jsonrpc") == "2.0" and said.get("method") == _BEGUN and "id" not in said
 
 
 def _begins(asked: dict[str, Any]) -> bool:

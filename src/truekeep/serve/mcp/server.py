@@ -74,8 +74,7 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
             return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
-        named = ((SNAPSHOT_URI, said["snapshot"]), (WAITING_URI, said["waiting"]))
-        return ListResourcesResult(resources=[Resource(uri=uri, mime_type="text/plain", **one) for uri, one in named])
+        return ListResourcesResult(resources=_resources(profile))
 
     async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
         if params.uri not in (SNAPSHOT_URI, WAITING_URI):
@@ -127,6 +126,21 @@ def _tools(profile: str) -> dict[str, TruekeepTool]:
 
         return reference.TOOLS
     return TOOLS
+
+
+def lists_of(profile: str) -> dict[str, Any]:
+    """What is answered to requests for lists, as it is sent: ``scripts/mcp-lists`` writes it down for the door."""
+    answers_to = {
+        "tools/list": ListToolsResult(tools=_described(profile)),
+        "resources/list": ListResourcesResult(resources=_resources(profile)),
+    }
+    return {name: one.model_dump(by_alias=True, exclude_none=True, mode="json") for name, one in answers_to.items()}
+
+
+def _resources(profile: str) -> list[Resource]:
+    said = words(profile)
+    named = ((SNAPSHOT_URI, said["snapshot"]), (WAITING_URI, said["waiting"]))
+    return [Resource(uri=uri, mime_type="text/plain", **one) for uri, one in named]
 
 
 @cache

@@ -1,19 +1,30 @@
-"""The server's constant words: instructions, and the titles, descriptions and hints of its tools and resources."""
+"""The server's constant words: instructions, the titles, descriptions and hints of its tools and resources, and the
+lists of both as the library gives them, which are written down so that they can be told before it is loaded.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib import resources
 from typing import Any
 
 import yaml
 
+_FOLDER = resources.files("truekeep") / "data" / "mcp"
+
 
 @cache
 def words(profile: str) -> dict[str, Any]:
     """The words of a profile."""
-    folder = resources.files("truekeep") / "data" / "mcp"
-    loaded: dict[str, Any] = yaml.safe_load((folder / "words.yaml").read_text("utf-8"))
+    loaded: dict[str, Any] = yaml.safe_load((_FOLDER / "words.yaml").read_text("utf-8"))
     if profile == "reference":
-        loaded |= yaml.safe_load((folder / "reference.yaml").read_text("utf-8"))
+        loaded |= yaml.safe_load((_FOLDER / "reference.yaml").read_text("utf-8"))
     return loaded
+
+
+@cache
+def lists(profile: str) -> dict[str, Any]:
+    """The answers to ``tools/list`` and ``resources/list``; ``scripts/mcp-lists`` writes them down anew."""
+    found: dict[str, dict[str, Any]] = json.loads((_FOLDER / "lists.json").read_text("utf-8"))
+    return found[profile]
