@@ -138,8 +138,7 @@ class Lines:
 
     def give_back(self, connection: Connection) -> None:
         """Take a connection back. One that is not idle had something happen to it, and is closed."""
-        idle = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        if idle:
+        if not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             with self._lock:
                 self._free.append(connection)
         else:
