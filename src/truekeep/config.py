@@ -125,7 +125,7 @@ class Settings:
     passage_chars: int = 1_200
     """The longest passage; a longer message becomes several that overlap by a sentence."""
     working_cap: int = 100_000
-    store: str = ""
+    store: str = field(default="", repr=False)
     """Where keeps are: nothing for files in the data directory, or the connection string of a PostgreSQL database."""
     anchor: str = "keys"
     master_key: str = ""

@@ -143,6 +143,6 @@ def test_a_dump_holds_nothing_that_was_said(filled: Database) -> None:
         [str(PROGRAMS / "pg_dump"), "--inserts", filled.owner], capture_output=True, check=True, timeout=60
     ).stdout
     assert b"INSERT INTO" in dump
-    for said in (b"4711", b"likes tea", b"likes tea".hex().encode(), b"mem_", b"mem_".hex().encode()):
+    for said in (b"likes tea", b"likes tea".hex().encode(), b"mem_", b"mem_".hex().encode()):
         assert said not in dump
     assert SERVICE.encode() in dump, "it is the whole dump, with the rights in it"
