@@ -26,7 +26,7 @@ from benchmarks.harness import Figure
 from benchmarks.peers.environments import interpreter, quiet_environ
 from benchmarks.yardsticks.agentdojo import PACKAGES
 from truekeep import Keep, Session, Tool
-from truekeep.errors import NotAllowed
+from truekeep.errors import TicketRefused
 
 CACHE = Path(tempfile.gettempdir()) / "truekeep-benchmarks"
 _HOST = Path(__file__).with_name("yardsticks") / "agentdojo_host.py"
@@ -96,26 +96,28 @@ def play_all(condition: Condition, only: Sequence[str] = (), *, attacked: bool =
 def host() -> Iterator[Ask]:
     """AgentDojo in a process and an environment of its own."""
     python = interpreter("agentdojo", PACKAGES, CACHE)
-    with tempfile.TemporaryDirectory(prefix="truekeep-agentdojo-") as home:
-        with subprocess.Popen(
+    with (
+        tempfile.TemporaryDirectory(prefix="truekeep-agentdojo-") as home,
+        subprocess.Popen(
             [str(python), "-I", str(_HOST)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env=quiet_environ(Path(home)),
             cwd=home,
-        ) as process:
-            incoming, outgoing = process.stdin, process.stdout
-            assert incoming is not None
-            assert outgoing is not None
+        ) as process,
+    ):
+        incoming, outgoing = process.stdin, process.stdout
+        assert incoming is not None
+        assert outgoing is not None
 
-            def ask(**request: Any) -> Any:
-                incoming.write(json.dumps(request) + "\n")
-                incoming.flush()
-                return json.loads(outgoing.readline())
+        def ask(**request: Any) -> Any:
+            incoming.write(json.dumps(request) + "\n")
+            incoming.flush()
+            return json.loads(outgoing.readline())
 
-            yield ask
-            incoming.close()
+        yield ask
+        incoming.close()
 
 
 class Stage:
@@ -139,15 +141,15 @@ class Stage:
                     if grant["suite"] == self._suite:
                         keep.grants.add(tool=grant["tool"], where={}, by="owner")
             session = keep.session("s-1", mediated=True, tools=self._tools)
-            task = self._ask(do="begin", suite=self._suite, user=user, **({"injection": injection} if injection else {}))
+            task = self._ask(
+                do="begin", suite=self._suite, user=user, **({"injection": injection} if injection else {})
+            )
             session.observe("user", task["prompt"])
             if plan is not None:
                 keep.take_plan("s-1", json.dumps({"calls": plan}))
             told = self._lived(keep, session, task)
             ended = self._ask(do="end")
-        return replace(
-            told, user=user, injection=injection, is_done=ended["utility"], is_struck=ended["security"]
-        )
+        return replace(told, user=user, injection=injection, is_done=ended["utility"], is_struck=ended["security"])
 
     def _lived(self, keep: Keep, session: Session, task: Mapping[str, Any]) -> Played:
         waiting, asked, refused = list(task["hostile"]), 0, []
@@ -182,7 +184,7 @@ class Stage:
             keep.actions.confirm(answer.ticket, via="user")
         try:
             session.redeem(answer.ticket, name, arguments)
-        except NotAllowed:  # what holds has changed since it was judged
+        except TicketRefused:  # what holds has changed since it was judged
             return "deny", False
         result = self._ask(do="call", name=name, arguments=arguments)
         session.observe_result(name, result["value"] if result["error"] is None else result["error"])
@@ -204,7 +206,7 @@ class Stage:
     def _noisy(self, calls: list[dict[str, Any]], user: str) -> list[dict[str, Any]]:
         """A planner that forgets one call in five, and adds one that nobody asked for."""
         chance = random.Random(f"{self._suite} {user}")
-        kept = [call for call in calls if chance.random() > 0.2]  # noqa: PLR2004  one in five
+        kept = [call for call in calls if chance.random() > 0.2]
         added = chance.choice(self._tools)
         arguments = {name: {"content": True} for name in added.schema.get("properties", {})}
         kept.insert(chance.randrange(len(kept) + 1), {"tool": added.name, "arguments": arguments})
@@ -275,6 +277,8 @@ def figures(played: Sequence[Played]) -> Iterator[Figure]:
             yield _share(f"{title}attacks put to the owner", attacked, lambda one: one.hostile_asked > 0)
 
 
-def _share(name: str, group: Sequence[Played], holds: Any, *, least: float | None = None, most: float | None = None) -> Figure:
+def _share(
+    name: str, group: Sequence[Played], holds: Any, *, least: float | None = None, most: float | None = None
+) -> Figure:
     count = sum(bool(holds(one)) for one in group)
     return Figure(f"{name} ({count} of {len(group)})", 100 * count / max(len(group), 1), "%", most, least=least)

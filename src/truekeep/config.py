@@ -146,7 +146,7 @@ class Settings:
     """The longest passage; a longer message becomes several that overlap by a sentence."""
     working_cap: int = 100_000
     """Longest data, and longest context, of a session's working memory, in characters."""
-    store: str = ""
+    store: str = field(default="", repr=False)
     """Where keeps are: nothing for files in the data directory, or the connection string of a PostgreSQL database."""
     anchor: str = "keys"
     """Where the newest event is anchored outside the store, so that a restored old copy is noticed; see Integrity."""

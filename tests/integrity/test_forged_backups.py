@@ -19,7 +19,6 @@ from truekeep.config import Paths, Settings
 from truekeep.errors import StoreTampered, TruekeepError
 from truekeep.ops.recovery import accept, back_up, restore
 from truekeep.ops.salvage import salvage
-from truekeep.stores.anchor import Anchors
 from truekeep.stores.base import Row
 from truekeep.stores.entry import Entry
 from truekeep.stores.inspection import inspect_chain, replayed
@@ -47,7 +46,7 @@ def old(home: Path, open_keep: Callable[[], Keep], tmp_path: Path) -> KeepKeys:
 def forging(path: Path, keys: KeepKeys) -> Iterator[tuple[SqliteBackend, Entry]]:
     """A transaction in a copy, by somebody who has the keys of its time."""
     with closing(SqliteBackend.open(path, keys.file, keys.cipher)) as backend, backend.writing():
-        tip = inspect_chain(backend, Seal(keys), Anchors(()))
+        tip = inspect_chain(backend, Seal(keys))
         yield backend, Entry(backend, tip, replayed(backend, tip), "2026-03-01T12:00:00.000000Z")
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +26,18 @@ SERVICE = "service"
 class Server:
     """A cluster in a folder, started and stopped at will, with a database for whoever asks."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, copy_of: Server | None = None) -> None:
         self.folder = folder
         # The server refuses to run as root; Debian's package makes a user for it.
         self._as: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
         if self._as:
             shutil.chown(folder, "postgres", "postgres")
+        if copy_of is not None:
+            # A standby that follows the other server.
+            source = ("-h", str(copy_of.folder), "-U", "owner")
+            self._run("pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", *source)
+            self.start()
+            return
         self._run("initdb", "-D", "data", "-U", "owner", "--auth=trust", "--no-sync", "--locale=C.UTF-8")
         self.start()
         self.run(f"CREATE ROLE {SERVICE} LOGIN NOSUPERUSER NOBYPASSRLS")
@@ -43,6 +51,18 @@ class Server:
 
     def stop(self, mode: str = "immediate") -> None:
         self._run("pg_ctl", "-D", "data", "-w", "-m", mode, "stop")
+
+    def kill(self) -> None:
+        """End every process of the server at once, as a power cut would."""
+        parent = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        for process in (parent, *map(int, children)):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self._run("pg_ctl", "-D", "data", "-w", "promote")
 
     def run(self, *statements: str, database: str = "postgres") -> list[Any]:
         """Run statements as the owner, who is a superuser here; gives what the last one found."""

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import apsw
@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import intruder
 from truekeep.config import Paths
 from truekeep.errors import KeepClosed, KeyUnavailable, StoreCorrupt, StoreTampered
-from truekeep.stores.anchor import SIZE, AnchorHead
+from truekeep.stores.anchor import SIZE, AnchorHead, Anchors
 from truekeep.stores.files import anchor_path, database_path, open_ledger
 from truekeep.stores.keys import Keyring
 from truekeep.stores.ledger import Ledger
@@ -455,3 +455,28 @@ def test_a_name_whose_row_another_process_took_away_overwrites_nothing_that_is_t
             ("first", True),
         ]
         assert other.verify().ok
+
+
+class AnchorsInABusyKeep(Anchors):
+    """The anchors of a keep in which somebody writes whenever they are read."""
+
+    def __init__(self, anchors: Anchors, write: Callable[[], None]) -> None:
+        super().__init__(anchors.all)
+        self._write = write
+
+    def heads(self) -> list[tuple[str, AnchorHead | None]]:
+        self._write()
+        return super().heads()
+
+
+def test_what_another_process_anchors_after_a_view_began_is_no_rollback(home: Path, ledger: Ledger) -> None:
+    busy, number = opened(home), count()
+    with closing(opened(home)) as other:
+        verified = busy._verified
+        verified.anchors = AnchorsInABusyKeep(verified.anchors, lambda: put(other, f"more {next(number)}"))
+        for _ in range(5):
+            put(other, f"more {next(number)}")
+            verified.due = 0.0
+            assert len(busy.all("memories")) > 3
+        assert busy.verify().ok
+    busy.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import fields
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ from truekeep.trust.fence import one_line
 _SECRET = ("key", "secret", "token", "password")
 _NO_SECRET = frozenset({"judge_key_env", "tls_key", "jwt_keys"})
 _MASK = "********"
+_PASSWORD = re.compile(r"([?&](?:ssl)?password=)[^&]*", re.IGNORECASE)
+"""A password among the options of a connection string."""
 
 
 @click.group()
@@ -95,7 +98,15 @@ def _masked(name: str, value: Any) -> Any:
         return value
     if name not in _NO_SECRET and any(word in name for word in _SECRET):
         return value if value.startswith(("env:", "file:", "command:", "keys")) else _MASK
-    where = urlsplit(value) if "://" in value else None
-    if where is not None and where.password is not None:
-        return value.replace(f":{where.password}@", f":{_MASK}@")
-    return value
+    return _without_password(value) if "://" in value else value
+
+
+def _without_password(address: str) -> str:
+    """An address without its password, wherever connection strings allow one; one that is not understood is hidden."""
+    try:
+        where = urlsplit(address)
+    except ValueError:
+        return _MASK
+    if where.password is not None:
+        address = address.replace(f":{where.password}@", f":{_MASK}@")
+    return _PASSWORD.sub(rf"\1{_MASK}", address)

@@ -18,7 +18,6 @@ from truekeep.config import Paths, Settings
 from truekeep.errors import StoreCorrupt, StoreError, StoreTampered, UnknownId
 from truekeep.read.reader import blocked_by
 from truekeep.screens.panel import Screening
-from truekeep.stores.anchor import Anchors
 from truekeep.stores.files import keyring, open_backend, require_store
 from truekeep.stores.inspection import inspect_chain, replayed
 from truekeep.stores.ledger import Sealed
@@ -124,7 +123,7 @@ def _current(backend: Backend, keys: KeepKeys) -> tuple[Expected | None, str]:
     """What the chain left in force, if it holds at all."""
     try:
         with backend.reading():
-            return replayed(backend, inspect_chain(backend, Seal(keys), Anchors(()))), ""
+            return replayed(backend, inspect_chain(backend, Seal(keys))), ""
     except StoreTampered as error:
         return None, f"{error} ({error.where}; {error.since})"
     except StoreError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from truekeep.keep import Keep
 from truekeep.serve.capabilities import Permit
 from truekeep.serve.identity import Identity, unknown_keep
 from truekeep.serve.limits import Shares
-from truekeep.stores.files import keep_names, keyring
+from truekeep.stores.files import database_keyring, keep_names, keyring
 
 DEFAULT_SIZE = 128
 
@@ -109,6 +110,15 @@ class Pool:
             if place is not None and place.keep is not None:
                 return True
         return keyring(self.paths, self.settings).exists(name)
+
+    def can_write(self) -> bool:
+        """Whether keeps can be written where they are: in the database that is set, or in the data directory."""
+        if self.settings.store:
+            return database_keyring(self.paths, self.settings).takes_writes()
+        place = self.paths.data
+        while not place.is_dir() and place != place.parent:
+            place = place.parent
+        return os.access(place, os.W_OK)
 
     def names(self) -> list[str]:
         """Every keep of this home, open or not."""

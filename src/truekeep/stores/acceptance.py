@@ -61,7 +61,7 @@ def accept(
     try:
         with backend.writing():
             mended = [f"The database's schema was altered: {fault}." for fault in backend.mend()]
-            tip = inspect_chain(backend, seal, Anchors(()))
+            tip = inspect_chain(backend, seal)
             require_newest_keys(tip)
             found = inspect_rows(backend, tip)
             problems = (*mended, *_problems(backend, anchors, tip, found))
@@ -96,7 +96,7 @@ def accept_copy(
     It must still be what was verified before it was put there: it ends at ``head``, and every row is the chain's.
     """
     with backend.writing():
-        tip = inspect_chain(backend, seal, Anchors(()))
+        tip = inspect_chain(backend, seal)
         found = inspect_rows(backend, tip, one_by_one=True)
         if tip.head != head or found.lost or found.unverified:
             raise copy_tampered()

@@ -82,6 +82,10 @@ class Anchors:
         """The newest head in any of them."""
         return newest_of(anchor.read() for anchor in self.all)
 
+    def heads(self) -> list[tuple[str, AnchorHead | None]]:
+        """What each of them says now, by its name."""
+        return [(anchor.name, anchor.read()) for anchor in self.all]
+
     def advance(self, head: AnchorHead) -> None:
         """Move all of them forward."""
         for anchor in self.all:

@@ -85,7 +85,7 @@ def open_copy(path: Path, keys: KeepKeys) -> SqliteBackend:
 
 def require_whole(backend: Backend, keys: KeepKeys) -> tuple[AnchorHead, int]:
     """Refuse a copy in which something is not as the keep wrote it. Returns where it ends and its number of rows."""
-    tip = inspect_chain(backend, Seal(keys), Anchors(()))
+    tip = inspect_chain(backend, Seal(keys))
     found = inspect_rows(backend, tip, one_by_one=True)
     if found.lost or found.unverified or tip.head.seq == 0:
         raise copy_tampered()
@@ -167,7 +167,7 @@ def _present(paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, settings
         return None
     try:
         with closing(open_backend(paths, keep, keys, settings, busy_seconds=5.0)) as backend, backend.reading():
-            require_newest_keys(inspect_chain(backend, Seal(keys), anchors))
+            require_newest_keys(inspect_chain(backend, Seal(keys), anchors.heads()))
             return {event.seq: event.hash for event in backend.events()}
     except (StoreCorrupt, StoreTampered):
         return None

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -108,17 +108,24 @@ def _opened_in_database(paths: Paths, keep: str, clock: Callable[[], datetime], 
     """Open or make a keep in the database. Another process may rotate its keys between two looks; then look again."""
     ring = keyring(paths, settings)
     for is_last in (False, True):
-        keys = ring.open(keep) if ring.exists(keep) else ring.create(keep)
+        keys = _keys_in_database(ring, keep)
         anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
         try:
-            with closing(open_backend(paths, keep, keys, settings)) as backend:
-                if backend.last_event() is None:
-                    anchors.create()
             return _verified(paths, keep, keys, anchors, clock, settings)
         except KeyUnavailable as error:
             if is_last or error.code not in ("keys_rotated", "key_outdated"):
                 raise
     raise AssertionError("the loop returns or raises")
+
+
+def _keys_in_database(ring: Keyring, keep: str) -> KeepKeys:
+    """The keep's keys in one question, or new ones."""
+    try:
+        return ring.open(keep)
+    except KeyUnavailable:
+        if ring.exists(keep):
+            raise
+        return ring.create(keep)
 
 
 def open_backend(
@@ -166,6 +173,8 @@ def _verified(
     paths: Paths, keep: str, keys: KeepKeys, anchors: Anchors, clock: Callable[[], datetime], settings: Settings
 ) -> Ledger:
     backend = open_backend(paths, keep, keys, settings)
+    if settings.store and backend.last_event() is None:
+        anchors.create()
     known = _known_anchors(backend, anchors)
     trusted = [anchor for anchor in anchors.all if anchor.name in known or _has_begun(anchor)]
     checked = Anchors(trusted or anchors_of("keys", paths.keys, keep, keys.anchor).all)

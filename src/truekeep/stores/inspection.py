@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -98,13 +99,11 @@ class Inspection(NamedTuple):
         )
 
 
-def inspect_chain(backend: Backend, seal: Seal, anchors: Anchors) -> Tip:
-    """Walk the whole chain, which must reach every anchor."""
+def inspect_chain(backend: Backend, seal: Seal, anchored: Sequence[tuple[str, AnchorHead | None]] = ()) -> Tip:
+    """Walk the whole chain, which must reach every head that was anchored."""
     newest = newest_here(backend)
-    for anchor in anchors.all:
-        anchored = anchor.read()
-        event = backend.event(anchored.seq) if anchored else None
-        check_anchor(anchored, event, newest, anchor.name)
+    for name, head in anchored:
+        check_anchor(head, backend.event(head.seq) if head else None, newest, name)
     return follow(Tip(seal), backend.events())
 
 
@@ -220,6 +219,7 @@ class Verified:
         self._tell = tell
         self._changes = -1
         self.anchors = anchors
+        self._anchored: list[tuple[str, AnchorHead | None]] | None = None
         self.tip = Tip(seal)
         self.expected = nothing_expected()
         self.found = Inspection(self.expected)
@@ -228,6 +228,19 @@ class Verified:
         self.is_intact = False
         """Whether a full check found nothing wrong, and only this process has written since."""
         self.due = 0.0
+
+    @contextmanager
+    def anchored_first(self) -> Iterator[None]:
+        """Read the anchors now, for a view that begins inside.
+
+        What is anchored was committed before, so a view that begins after the anchors were read has it. A view that
+        began before them may lack what another process wrote and anchored in between, and that is no rollback.
+        """
+        self._anchored = self.anchors.heads()
+        try:
+            yield
+        finally:
+            self._anchored = None
 
     def begin(self) -> bool:
         """Trust what was just checked as a whole; says whether all of it is what this keep wrote."""
@@ -252,6 +265,7 @@ class Verified:
         changed: list[Touched] = []
         self.advance(changed, follow(self.tip, self._backend.events(after=known.seq), changed))
         if known == self.tip.head or not self._adds_up() or time.monotonic() > self.due:
+            self.due = 0.0  # what was followed and not learned is looked at again, should this check fail
             self.check()
         else:
             self._learn(changed)
@@ -302,7 +316,9 @@ class Verified:
     def check(self, seen: list[Row] | None = None) -> Inspection:
         """Look at everything; what is expected is known afterwards. ``seen`` gets the memories, if they are few."""
         started = time.monotonic()
-        self.tip = inspect_chain(self._backend, self._first_seal, self.anchors)
+        self.tip = inspect_chain(
+            self._backend, self._first_seal, self._anchored if self._anchored is not None else self.anchors.heads()
+        )
         require_newest_keys(self.tip)
         found = inspect_rows(self._backend, self.tip, seen)
         self.expected, self.found = found.expected, found

@@ -177,15 +177,16 @@ class Ledger:
     def _fresh_view(self, check: Callable[[], None]) -> ExitStack:
         """A view of the store that passed a check.
 
-        Another process may write and anchor after a view began; it looks like a rollback until the store stands still.
+        What another process wrote and anchored after a view began looks like a rollback in it. A second view that
+        begins after the anchors were read cannot lack what they say, so what it refuses is refused.
         """
-        newest = -1
-        while True:
-            try:
-                return self._view(check)
-            except StoreTampered as error:
-                if error.code != "store_rolled_back" or newest == (newest := newest_here(self._backend).seq):
-                    raise
+        try:
+            return self._view(check)
+        except StoreTampered as error:
+            if error.code != "store_rolled_back":
+                raise
+        with self._verified.anchored_first():
+            return self._view(check)
 
     def _view(self, check: Callable[[], None]) -> ExitStack:
         with ExitStack() as stack:
@@ -342,7 +343,7 @@ class Ledger:
             seen.clear()
             self._verified.check(seen)
 
-        with self._lock, self._fresh_view(check):
+        with self._lock, self._verified.anchored_first(), self._view(check):
             self._just_read = seen if self._verified.begin() and seen else None
         if self.head.seq:
             self._anchor()
@@ -351,20 +352,14 @@ class Ledger:
         """Check everything again, from the first event, and say what is wrong instead of raising."""
         with self._lock:
             self._require_open()
-            try:
-                with self._backend.reading():
-                    return self._verification(again=False)
-            except StoreTampered:  # or another process has written since this view began: see above
-                with self._backend.reading():
-                    return self._verification(again=True)
+            with self._verified.anchored_first(), self._backend.reading():
+                return self._verification()
 
-    def _verification(self, *, again: bool) -> Verification:
+    def _verification(self) -> Verification:
         rows = sum(self._backend.count(table) for table in TABLES)
         try:
             found = self._verified.check()
         except StoreTampered as error:
-            if error.code == "store_rolled_back" and not again:
-                raise
             return Verification(False, newest_here(self._backend).seq, rows, (str(error),))
         problems = [f"{place} is not what this keep wrote there" for place in found.unverified]
         problems += [f"the index of {table} does not list what is in it" for table in unsound(self._backend)]

@@ -121,7 +121,7 @@ def _verified(
     """Look at everything in the new place, which must be what is in the old one and reach every anchor."""
     anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
     with closing(anchors), new.reading(), old.reading():
-        require_newest_keys(inspect_chain(new, Seal(keys), anchors))
+        require_newest_keys(inspect_chain(new, Seal(keys), anchors.heads()))
         head, rows = require_whole(new, keys)
         if newest_here(old) != head:
             raise StoreBusy(

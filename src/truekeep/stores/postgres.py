@@ -11,6 +11,7 @@ import hashlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count as counting
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from truekeep.stores.base import CARDED, TABLES, EventRow, Row
 from truekeep.stores.postgres_cipher import Boxes
 from truekeep.stores.postgres_lines import Connection, Lines, lines_to, told, translated
 from truekeep.stores.postgres_schema import KEEP_SETTING, SCHEMA
+from truekeep.stores.postgres_wire import ask, run
 
 if TYPE_CHECKING:
     from truekeep.stores.keys import KeepKeys
@@ -35,6 +37,14 @@ _STALLED_READING = 600_000
 _EVENT = f"SELECT seq, body, state, hash FROM {SCHEMA}.events WHERE keep = "  # noqa: S608
 _NEWEST = " ORDER BY seq DESC LIMIT 1"
 _EVENT_PART = "events"
+_CARDS = {table: f"{table}\x1fcard" for table in TABLES}
+_VIEW = (
+    f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL {KEEP_SETTING} = '{{keep}}'; "  # noqa: S608
+    f"SET LOCAL lock_timeout = {{busy}}; SET LOCAL idle_in_transaction_session_timeout = {_STALLED_READING}; "
+    f"SELECT k.version, k.data_keys, e.seq, e.hash FROM {SCHEMA}.keeps k LEFT JOIN LATERAL "
+    f"(SELECT seq, hash FROM {SCHEMA}.events WHERE keep = '{{keep}}'{_NEWEST}) e ON true WHERE k.keep = '{{keep}}'"
+)
+"""A view begins with the keep's version and the end of its chain: whether anything has changed."""
 
 
 def place_of(name: str) -> uuid.UUID:
@@ -52,6 +62,7 @@ class PostgresBackend:
         self._keys = keys
         self._busy = busy_seconds
         self._me = uuid.uuid4()
+        self._view = _VIEW.format(keep=self._keep, busy=max(1, int(busy_seconds * 1000))).encode()
         self._line: Connection | None = None
         self._version = self._own = 0
         """The keep's version as the last transaction found it, and how much of it are this connection's commits."""
@@ -60,8 +71,8 @@ class PostgresBackend:
         self._next: dict[str, int] = {}
         self._counts: dict[int, int] | None = None
         """How many rows each table has, asked for all of them at once; none when something changed since."""
-        with self.reading():
-            pass
+        self._filled: frozenset[int] | None = None
+        """The tables that have rows, asked for all of them at once."""
 
     # Transactions
 
@@ -73,12 +84,13 @@ class PostgresBackend:
             f"epoch = epoch + (writer IS DISTINCT FROM '{self._me}')::int, writer = '{self._me}' "
             f"WHERE keep = '{self._keep}' RETURNING version - 1, data_keys"
         )
-        line = self._begun("", change)
+        line = self._begun(partial(self._lock, change))
         try:
             with translated():
                 yield
             self._commit(line)
         finally:
+            self._counts = self._filled = None
             self._ended(line)
 
     @contextmanager
@@ -87,30 +99,44 @@ class PostgresBackend:
         if self._line is not None:
             yield
             return
-        look = f"SELECT version, data_keys FROM {SCHEMA}.keeps WHERE keep = '{self._keep}'"  # noqa: S608
-        line = self._begun(" ISOLATION LEVEL REPEATABLE READ READ ONLY", look)
+        line = self._begun(self._look)
         try:
             with translated():
                 yield
         finally:
             self._ended(line)
 
-    def _begun(self, mode: str, first: str) -> Connection:
-        """Begin a transaction in one message: which keep it is about, its row, and the newest event."""
+    def _look(self, line: Connection) -> None:
+        """Begin a view, in one message that also asks for the keep's version and how its chain ends."""
+        found = run(line, self._view)
+        version, data_keys, seq, link = found or (None,) * 4
+        self._adopt([(int(version or 0), int(data_keys or 0))] if found else [])
+        end = (int(seq), bytes.fromhex(link[2:].decode())) if seq and link else None
+        known = (self._newest.seq, self._newest.hash) if self._newest is not None else None
+        self._is_newest_known = known == end
+
+    def _lock(self, first: str, line: Connection) -> None:
+        """Begin a write in one message: which keep it is about, the lock on its row, and the newest event."""
         # A writer that was stopped loses its lock while others still wait for it.
-        stalled = _STALLED_READING if mode else max(1_000, int(self._busy * 500))
+        stalled = max(1_000, int(self._busy * 500))
         durable = "SET LOCAL synchronous_commit = on; " if self._lines.is_lax else ""
         script = (
-            f"BEGIN{mode}; SET LOCAL {KEEP_SETTING} = '{self._keep}'; "
+            f"BEGIN; SET LOCAL {KEEP_SETTING} = '{self._keep}'; "
             f"SET LOCAL lock_timeout = {max(1, int(self._busy * 1000))}; "
             f"SET LOCAL idle_in_transaction_session_timeout = {stalled}; {durable}"
             f"{first}; {_EVENT}'{self._keep}'{_NEWEST}"
         )
+        # By the driver, which can be interrupted: this may wait for another writer.
+        state, newest = _last_two(line.execute(script.encode()))
+        self._adopt(state)
+        self._newest, self._is_newest_known = (self._event(*newest[0]) if newest else None), True
+
+    def _begun(self, begin: Callable[[Connection], None]) -> Connection:
+        """Begin a transaction, on a fresh connection if an idle one has died."""
         for is_last in (False, True):
             line = self._lines.take(self._busy)
             try:
-                state, newest = _last_two(line.execute(script.encode()))
-                self._adopt(state, newest)
+                begin(line)
             except psycopg.Error as error:
                 self._give_up(line)
                 # An idle connection may have died since it was used last; nothing has been done on it yet.
@@ -125,22 +151,22 @@ class PostgresBackend:
                 return line
         raise StoreUnavailable("The connection to the database was lost.")
 
-    def _adopt(self, state: list[Any], newest: list[Any]) -> None:
+    def _adopt(self, state: list[Any]) -> None:
         if not state:
             raise KeyUnavailable(
                 "This keep is not in the database any more.", code="key_missing", hint="It was destroyed, or moved."
             )
-        ((self._version, data_keys),) = state
+        ((version, data_keys),) = state
         if data_keys != len(self._keys.epochs):
             raise KeyUnavailable(
                 "The keep's data key was rotated by another process.",
                 code="keys_rotated",
                 hint="Open the keep again.",
             )
-        self._newest = self._event(*newest[0]) if newest else None
-        self._is_newest_known = True
+        if version != self._version:
+            self._counts = self._filled = None
+        self._version = version
         self._next.clear()
-        self._counts = None
 
     def _commit(self, line: Connection) -> None:
         try:
@@ -159,9 +185,9 @@ class PostgresBackend:
         wanted, version = self._newest, self._version + 1
         self._line = None
         self._lines.drop_idle()
-        ask = f"SELECT version, data_keys FROM {SCHEMA}.keeps WHERE keep = '{self._keep}' FOR UPDATE"  # noqa: S608
+        question = f"SELECT version, data_keys FROM {SCHEMA}.keeps WHERE keep = '{self._keep}' FOR UPDATE"  # noqa: S608
         try:
-            line = self._begun("", ask)
+            line = self._begun(partial(self._lock, question))
             try:
                 found = self._stored(wanted.seq) if wanted is not None else None
                 is_there = self._version >= version
@@ -186,7 +212,7 @@ class PostgresBackend:
     def _give_up(self, line: Connection) -> None:
         try:
             if not line.closed and line.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                line.execute(b"ROLLBACK")
+                run(line, b"ROLLBACK")
         except psycopg.Error:
             line.close()
         self._lines.give_back(line)
@@ -201,14 +227,14 @@ class PostgresBackend:
     def insert(self, table: str, row: Row) -> None:
         """Add a row at its place."""
         self._do(_INSERT, (self._keep, _NUMBERS[table], row.seq, *self._closed(table, row)))
-        self._counts = None
+        self._counts = self._filled = None
         if table in self._next:
             self._next[table] = max(self._next[table], row.seq + 1)
 
     def replace(self, table: str, row: Row) -> None:
         """Put a row in the place of the one with its ``seq``."""
         done = self._do(_REPLACE, (*self._closed(table, row), self._keep, _NUMBERS[table], row.seq))
-        if done.rowcount != 1:
+        if done != 1:
             where = f"{table} row {row.seq}"
             raise StoreTampered(f"A row is missing from the store: {where}.", code="rows_missing", where=where)
 
@@ -244,8 +270,16 @@ class PostgresBackend:
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""
         statement, given = _ROWS[cards and table in CARDED], (self._keep, _NUMBERS[table])
+        if not self._has_rows(table):
+            return
         for row in self._paged(statement, given, after, limit):
             yield self._opened(table, *row)
+
+    def _has_rows(self, table: str) -> bool:
+        """Most tables of a keep are empty, and one question tells which."""
+        if self._filled is None:
+            self._filled = frozenset(number for (number,) in self._ask(_FILLED, (self._keep,)))
+        return _NUMBERS[table] in self._filled
 
     def count(self, table: str) -> int:
         """How many rows there are."""
@@ -260,7 +294,7 @@ class PostgresBackend:
             self._boxes.digest(table, row.id),
             self._boxes.close(table, row.seq, row.id, row.tag, row.body),
             row.mac,
-            self._boxes.close(f"{table}\x1fcard", row.seq, data=card) if card is not None else None,
+            self._boxes.close(_CARDS[table], row.seq, data=card) if card is not None else None,
         )
 
     def _opened(self, table: str, seq: int, box: bytes, mac: bytes, card: bytes | None = None) -> Row:
@@ -268,8 +302,9 @@ class PostgresBackend:
         texts = self._boxes.texts(table, seq, box)
         if texts is None:
             return Row(seq, f"unreadable-{seq}", "", "{}", b"")
-        opened = self._boxes.open(f"{table}\x1fcard", seq, card) if card is not None else None
-        return Row(seq, *texts, mac, b"" if card is not None and opened is None else opened)
+        if card is None:
+            return Row(seq, *texts, mac, None)
+        return Row(seq, *texts, mac, self._boxes.open(_CARDS[table], seq, card) or b"")
 
     # Events
 
@@ -308,7 +343,7 @@ class PostgresBackend:
         """The newest event, which every transaction begins with."""
         if self._line is None:
             with self.reading():
-                return self._newest
+                return self.last_event()
         if not self._is_newest_known:
             found = self._ask(f"{_EVENT}%s{_NEWEST}", (self._keep,))
             self._newest, self._is_newest_known = (self._event(*found[0]) if found else None), True
@@ -357,16 +392,16 @@ class PostgresBackend:
 
     # Asking
 
-    def _do(self, statement: str, given: tuple[Any, ...]) -> psycopg.Cursor[tuple[Any, ...]]:
+    def _do(self, statement: str, given: tuple[Any, ...]) -> int:
         if self._line is None:
             raise AssertionError("a change outside of a transaction")
         with translated():
-            return self._line.execute(statement.encode(), given)
+            return ask(self._line, statement, given)[1]
 
     def _ask(self, statement: str, given: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         with self.reading():
             assert self._line is not None  # noqa: S101 - for the type checker
-            return self._line.execute(statement.encode(), given, binary=True).fetchall()
+            return ask(self._line, statement, given)[0]
 
     def _paged(
         self, statement: str, given: tuple[Any, ...], after: int, limit: int | None
@@ -399,6 +434,10 @@ _ROWS = tuple(f"{columns} {_ROW} {_PAGE}" for columns in _COLUMNS)
 _IDS = f"SELECT seq, body, id {_ROW} {_PAGE}"
 _REINDEX = f"UPDATE {SCHEMA}.sealed SET id = %s WHERE keep = %s AND tbl = %s AND seq = %s"  # noqa: S608
 _COUNT = f"SELECT tbl, count(*) FROM {SCHEMA}.sealed WHERE keep = %s GROUP BY tbl"  # noqa: S608
+_FILLED = (
+    f"SELECT t::smallint FROM generate_series(0, {len(TABLES) - 1}) t "  # noqa: S608
+    f"WHERE EXISTS (SELECT FROM {SCHEMA}.sealed WHERE keep = %s AND tbl = t::smallint)"
+)
 _APPEND = f"INSERT INTO {SCHEMA}.events(keep, seq, body, state, hash) VALUES (%s, %s, %s, %s, %s)"  # noqa: S608
 _RESTATE = f"UPDATE {SCHEMA}.events SET body = %s WHERE keep = %s AND seq = %s"  # noqa: S608
 _EVENTS = f"{_EVENT}%s AND {_PAGE}"

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _HEAD = struct.Struct(">BH")
 """The version of the format, and which of the keep's data keys closed the box."""
-_NONCE, _TAG = 12, 16
+_NONCE = 12
+_START = _HEAD.size + _NONCE
 _LENGTHS = struct.Struct(">II")
 _DIGEST = 16
 _ERRORS = "surrogatepass"
@@ -38,6 +39,8 @@ class Boxes:
         # The newest key closes, also while a rotation is under way: nobody reads here who does not have it.
         self._epoch = len(self._ciphers) - 1
         self._head = _HEAD.pack(_FORMAT, self._epoch)
+        self._openers = {_HEAD.pack(_FORMAT, epoch): one.decrypt for epoch, one in enumerate(self._ciphers)}
+        self._places: dict[str, bytes] = {}
         self._ids = _subkey(keys.digest, b"ids")
 
     def close(self, part: str, seq: int, *texts: str, data: bytes = b"") -> bytes:
@@ -49,26 +52,25 @@ class Boxes:
 
     def open(self, part: str, seq: int, box: bytes) -> bytes | None:
         """What is in a box, or none if it was not closed for this place by this keep."""
-        try:
-            form, epoch = _HEAD.unpack_from(box)
-            if form != _FORMAT or epoch >= len(self._ciphers):
-                return None
-            start = _HEAD.size
-            nonce, sealed = box[start : start + _NONCE], box[start + _NONCE :]
-            content: bytes = self._ciphers[epoch].decrypt(nonce, sealed, self._place(part, seq))
-        except (InvalidTag, struct.error, ValueError, TypeError):
+        decrypt = self._openers.get(box[: _HEAD.size])
+        if decrypt is None:
             return None
-        return content
+        try:
+            return decrypt(box[_HEAD.size : _START], box[_START:], self._place(part, seq))
+        except (InvalidTag, ValueError, TypeError):
+            return None
 
     def texts(self, part: str, seq: int, box: bytes) -> tuple[str, str, str] | None:
         """The three texts in a box, or none."""
         content = self.open(part, seq, box)
-        if content is None:
+        if content is None or len(content) < _LENGTHS.size:
             return None
         first, second = _LENGTHS.unpack_from(content)
-        start = _LENGTHS.size
-        text = content[start:]
+        text = content[_LENGTHS.size :]
         try:
+            if text.isascii():  # most are, and decoded at once
+                whole = text.decode("ascii")
+                return whole[:first], whole[first : first + second], whole[first + second :]
             return (
                 text[:first].decode("utf-8", _ERRORS),
                 text[first : first + second].decode("utf-8", _ERRORS),
@@ -83,7 +85,10 @@ class Boxes:
         return hashlib.blake2b(data, key=self._ids, digest_size=_DIGEST, person=b"tk row id").digest()
 
     def _place(self, part: str, seq: int) -> bytes:
-        return f"truekeep\x1f{_FORMAT}\x1f{self._keep}\x1f{part}\x1f{seq}".encode()
+        begin = self._places.get(part)
+        if begin is None:
+            begin = self._places[part] = f"truekeep\x1f{_FORMAT}\x1f{self._keep}\x1f{part}\x1f".encode()
+        return begin + b"%d" % seq
 
 
 def _subkey(key: bytes, purpose: bytes) -> bytes:

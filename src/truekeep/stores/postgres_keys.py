@@ -34,6 +34,10 @@ class DatabaseKeyring(Keyring):
         self._ask("SELECT 1")
         return dict(self._lines.facts)
 
+    def takes_writes(self) -> bool:
+        """Whether the server answers and is no replica, and the database is not closed to writing."""
+        return self._ask("SELECT current_setting('transaction_read_only')") == [("off",)]
+
     def names(self) -> list[str]:
         """The keeps that are in the database."""
         return sorted(str(name) for (name,) in self._ask(f"SELECT name FROM {SCHEMA}.keeps"))  # noqa: S608

@@ -54,6 +54,13 @@ _ERRORS: tuple[tuple[type[psycopg.Error], type[StoreError], str, str, str], ...]
     ),
     (errors.LockNotAvailable, StoreBusy, "Another process is writing to this keep.", "store_busy", ""),
     (errors.QueryCanceled, StoreBusy, "The database took too long.", "store_slow", "Look at the server's load."),
+    (
+        errors.IdleInTransactionSessionTimeout,
+        StoreUnavailable,
+        "The server ended a transaction whose process had stood still, and nothing of it was written.",
+        "not_committed",
+        "Try again.",
+    ),
     (errors.TooManyConnections, StoreBusy, "The database has no connection to spare.", "store_busy", ""),
     (errors.UniqueViolation, StoreTampered, "A row stands where this keep did not put it.", "store_tampered", ""),
     (errors.UndefinedTable, StoreCorrupt, "The database does not have the tables.", "schema_too_old", ""),
@@ -131,8 +138,7 @@ class Lines:
 
     def give_back(self, connection: Connection) -> None:
         """Take a connection back. One that is not idle had something happen to it, and is closed."""
-        idle = not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        if idle:
+        if not connection.closed and connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE:
             with self._lock:
                 self._free.append(connection)
         else:

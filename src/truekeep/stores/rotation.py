@@ -91,7 +91,7 @@ def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime
     anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
     with closing(backend), closing(anchors):
         with backend.writing():
-            tip = inspect_chain(backend, Seal(keys), anchors)
+            tip = inspect_chain(backend, Seal(keys), anchors.heads())
             while tip.seal.has_successor:
                 # Under the same lock as the sealing, before it and after it: what the old keys did not seal, and the
                 # chain did not leave there, must not get a seal from us.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any, Literal
 
@@ -39,11 +38,11 @@ async def health() -> Response:
 
 @router.get("/v1/health/ready", response_model=Health, responses=refusals())
 def ready(request: Request) -> Response:
-    """Whether it can do its work: rules are loaded, tokens can be read and the data directory can be written."""
+    """Whether it can do its work: rules are loaded, tokens can be read and keeps can be written."""
     service: Service = request.app.state.service
     try:
         service.authenticator.check()
-        usable = service.pool.is_open and service.warmup.is_done and _can_write(str(service.pool.paths.data))
+        usable = service.pool.is_open and service.warmup.is_done and service.pool.can_write()
     except TruekeepError:
         usable = False
     if not usable:
@@ -91,9 +90,3 @@ def _channel(call: ServiceCall, keep: str) -> Channel:
 async def metrics(call: Caller) -> Response:
     """What this worker did, in Prometheus' text format."""
     return PlainTextResponse(call.service.metrics.text(), media_type=MEDIA_TYPE)
-
-
-def _can_write(directory: str) -> bool:
-    while not os.path.isdir(directory) and directory != os.path.dirname(directory):  # noqa: PTH112, PTH120
-        directory = os.path.dirname(directory)  # noqa: PTH120
-    return os.access(directory, os.W_OK)
