@@ -6,10 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from truekeep.claims.contradictions import tag
+from truekeep.claims.mentions import FirstMentions
 from truekeep.stores.records import memory_from
 from truekeep.stores.table_view import Derived, TableView
 from truekeep.trust.influence import (
@@ -39,12 +39,6 @@ _MOST_OF_ONE = 4
 """Statements of one source that are weighed: repeating oneself must not crowd another witness out."""
 
 
-@lru_cache(maxsize=1_024)
-def _marks(text: str) -> tuple[str, ...]:
-    """Among rivals and witnesses the same few texts are asked about again and again."""
-    return hearsay_marks(text)
-
-
 class Evidence:
     """Looks up, and writes down, what the rule of influence asks about."""
 
@@ -56,6 +50,7 @@ class Evidence:
         """Whether several members share the keep, so that OWNER is relative to the reader."""
         self._shelf = shelf
         self._clock = clock
+        self._mentions = FirstMentions(ledger)
         self._credits = Derived(_counted, TableView(ledger, "credits", _credit))
 
     def facts(self, memory: Memory, reader: Reader) -> MemoryFacts:
@@ -88,28 +83,15 @@ class Evidence:
         What was first met as hearsay stays so until the owner says it, too, or a reviewer approves it. In a shared
         keep no member clears it for the others. Gives the marks that were cleared.
         """
-        cleared: list[str] = []
         if standing is Standing.OWNER and not reviewed and self.is_shared():
             standing = Standing.ENROLLED
         if standing is Standing.OWNER and self._ledger.is_empty("marks"):
             return ()
-        for mark in _marks(text):
-            row_id = self._ledger.digest("mark", mark)
-            known = self._ledger.get("marks", row_id)
-            if known is None:
-                if standing is not Standing.OWNER:
-                    entry.put("marks", row_id, {"v": 1, "first": standing.label})
-            elif standing is Standing.OWNER and (not known.verified or _is_hearsay(known.row.body)):
-                entry.replace("marks", known.row, {"v": 1, "first": standing.label})
-                cleared.append(row_id)
-        return tuple(cleared)
+        return self._mentions.note(entry, hearsay_marks(text), standing)
 
     def mark_again(self, entry: Entry, cleared: Iterable[str]) -> None:
         """Let values count as first met as hearsay again, because the approval that cleared them was taken back."""
-        for row_id in cleared:
-            known = self._ledger.get("marks", row_id)
-            if known is not None:
-                entry.replace("marks", known.row, {"v": 1, "first": Standing.HEARSAY.label})
+        self._mentions.mark_again(entry, cleared)
 
     def credits(self, memory: Memory) -> Credits:
         """Good and bad outcomes of runs whose redeemed tickets relied on the memory as it is now.
@@ -123,8 +105,7 @@ class Evidence:
         return self._credits.seen()
 
     def _repeats_hearsay(self, text: str) -> bool:
-        found = (self._ledger.get("marks", self._ledger.digest("mark", mark)) for mark in _marks(text))
-        return any(sealed is not None and (not sealed.verified or _is_hearsay(sealed.row.body)) for sealed in found)
+        return not self._ledger.is_empty("marks") and self._mentions.any_heard(hearsay_marks(text))
 
     def _witnesses(self, memory: Memory, reader: Reader) -> Corroboration:
         if not memory.claim:
@@ -194,7 +175,3 @@ def _counted(credits: Iterable[tuple[bool, list[tuple[str, int]]]]) -> dict[tupl
 
 def _speaker(memory: Memory) -> str:
     return memory.origin.principal or memory.origin.channel
-
-
-def _is_hearsay(body: str | bytes) -> bool:
-    return bool(json.loads(body)["first"] == Standing.HEARSAY.label)

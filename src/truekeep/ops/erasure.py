@@ -18,6 +18,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from truekeep.audit.log import ERASED, ERASURE
+from truekeep.claims.mentions import FirstMentions
 from truekeep.config import NAME_CAP
 from truekeep.errors import InvalidRequest, UnknownId
 from truekeep.ops.naming import SubjectWords
@@ -153,6 +154,7 @@ class Eraser:
         self._name = name
         self._ledger = ledger
         self._contradictions = contradictions
+        self._mentions = FirstMentions(ledger)
         self._channels = frozenset(channels)
         """The channels of the settings."""
         self._clock = clock
@@ -275,11 +277,16 @@ class Eraser:
         if self._ledger.is_empty("marks"):
             return
         told = {mark for text in plan.texts for mark in hearsay_marks(text)}
-        known = {mark: row for mark in told if (row := self._ledger.get("marks", self._ledger.digest("mark", mark)))}
+        known = self._mentions.rows_of(told)
         for text in self._staying(plan) if known else ():
             for mark in known.keys() & set(hearsay_marks(text)):
                 del known[mark]
-        plan.remove |= {("marks", sealed.row.seq): sealed.row for _, sealed in sorted(known.items())}
+        plan.remove |= {("marks", row.row.seq): row.row for _, row in sorted(known.items()) if row is not None}
+        for row, left in self._mentions.packs_without(mark for mark, own in known.items() if own is None):
+            if left is None:
+                plan.remove["marks", row.seq] = row
+            else:
+                plan.rewrite["marks", row.seq] = row, row._replace(body=json.dumps(left))
 
     def _staying(self, plan: _Plan) -> set[str]:
         """The texts of what stays."""

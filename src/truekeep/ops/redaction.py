@@ -60,6 +60,7 @@ _CODES = frozenset(
         "anchors",
         "rows",
         "noted",
+        "packed",
         RESTATED,
     }
 )

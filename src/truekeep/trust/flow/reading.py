@@ -58,6 +58,8 @@ _HARD = str.maketrans("ňťďľ", "ntdl")
 _AMOUNTS = frozenset({Kind.NUMBER, Kind.MONEY, Kind.PERCENT})
 _PLAIN = {Kind.EMAIL: "mail", Kind.URL: "url", Kind.DOMAIN: "host", Kind.PATH: "path", Kind.TIME: "time"}
 _CODES = frozenset({Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.PHONE})
+_LONGEST_KEPT = 8_000
+"""Characters of a text whose reading is remembered with many others: a memory, a message or a value of a call."""
 WEIGHTY = frozenset({"mail", "url", "host", "path", "code", "id"})
 """Kinds that name one party or place: nobody writes them by accident, so where one came from is known."""
 
@@ -176,13 +178,21 @@ def disguises_of(text: str, reading: TextReading) -> Iterator[str]:
         yield from (disguised(value.form) for value in read(other).values if value.kind in WEIGHTY)
 
 
-@lru_cache(maxsize=512)
 def read(text: str, at: datetime | None = None) -> TextReading:
     """The reading of a text; dates such as "Friday" are resolved as said at ``at``."""
+    return (_lately if len(text) <= _LONGEST_KEPT else _last)(text, at)
+
+
+def _read(text: str, at: datetime | None) -> TextReading:
     cased = _BLANK.sub(" ", plain(text).text)
     flat = "".join(c if len(c.lower()) != 1 else c.lower() for c in cased) if not cased.isascii() else cased.lower()
     found = {(value.start, value.end, value.key): value for value in _values(cased, flat, at)}
     return TextReading(cased, flat, tuple(sorted(found.values(), key=lambda value: (value.start, -value.end))))
+
+
+_lately = lru_cache(maxsize=512)(_read)
+_last = lru_cache(maxsize=2)(_read)
+"""Of pages only the last: a reading is many times the size of its text, and whoever needs it again holds it."""
 
 
 def _values(cased: str, flat: str, at: datetime | None) -> Iterator[TypedValue]:

@@ -21,6 +21,8 @@ _SMALL_NUMBER = 3
 """Numbers of fewer digits are everybody's."""
 _TELLING_DIGITS = 6
 """So many digits in a code are telling without its letters."""
+_LONGEST_KEPT = 8_000
+"""Characters of a text whose marks are remembered: memories are no longer, and a page's marks are many times its size."""
 
 
 def hearsay_marks(text: str | ValueScan) -> tuple[str, ...]:
@@ -29,7 +31,9 @@ def hearsay_marks(text: str | ValueScan) -> tuple[str, ...]:
     Loose spellings of its telling values in every reading, and its words as a whole. The caller hashes them with
     a key; an enrolled statement one of whose marks was first met as hearsay does not corroborate.
     """
-    return _marks_of(text) if isinstance(text, str) else _marks_in(text)
+    if not isinstance(text, str):
+        return _marks_in(text)
+    return _marks_of(text) if len(text) <= _LONGEST_KEPT else _marks_in(analysed(text).scan)
 
 
 @lru_cache(maxsize=1_024)
