@@ -24,6 +24,7 @@ _KINDS = {
     "approved": "approved, on its way to the store",
     "rejected": "rejected or expired; never reaches the store",
     "waiting": "waiting for a reviewer",
+    "refused": "not taken by the store; tried again next time",
 }
 _MOST_SHOWN = 20  # a terminal shows no more at once
 
@@ -86,7 +87,7 @@ def reconcile(
         print_json(found.as_dict())
     else:
         _print(found)
-    if not applies and any(getattr(found, kind) for kind in _KINDS if kind != "waiting"):
+    if found.refused or (not applies and any(getattr(found, kind) for kind in _KINDS if kind != "waiting")):
         raise click.exceptions.Exit(1)
 
 
