@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ def reconcile(
     else:
         _print(found)
     if found.refused or (not applies and any(getattr(found, kind) for kind in _KINDS if kind != "waiting")):
-        raise click.exceptions.Exit(1)
+        sys.exit(1)
 
 
 def _opened(keep: Keep, file: str | None, opener: str | None, name: str, channel: str) -> Reconcilable:
