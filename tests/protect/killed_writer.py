@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 import sys
-from typing import Any
 
 from langgraph.store.sqlite import SqliteStore
 
+from tests.protect.fuse import Fuse
 from truekeep import Keep
 from truekeep.protect.wrap.langgraph import protect_store
 from truekeep.stores.ledger import Ledger
@@ -17,18 +15,6 @@ from truekeep.stores.ledger import Ledger
 NS = ("memories", "anna")
 WRITES = (("a", "I prefer dark mode"), ("b", "I prefer tea"), ("a", "I prefer light mode"), ("b", None), ("c", "I ski"))
 """Two entries, a change, a deletion and one more."""
-
-
-class Fuse:
-    """Counts steps, and kills the process hard before or after one of them."""
-
-    def __init__(self, at: int) -> None:
-        self.left = at
-
-    def step(self) -> None:
-        self.left -= 1
-        if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def main() -> None:
@@ -39,19 +25,8 @@ def main() -> None:
     store = SqliteStore(connection)
     with Keep.open("alice", home=home, background=False) as keep:
         wrapped = protect_store(store, keep, channel="user", mode="enforce")
-        plain, batch = Ledger.writing, store.batch
-
-        def writing(self: Ledger) -> Any:
-            fuse.step()
-            return plain(self)
-
-        def batched(ops: Any) -> Any:
-            fuse.step()
-            result = batch(ops)
-            fuse.step()
-            return result
-
-        Ledger.writing, store.batch = writing, batched  # type: ignore[method-assign]
+        fuse.before(Ledger, "writing")
+        fuse.around(store, "batch")
         for number, (key, text) in enumerate(WRITES):
             wrapped.put(NS, key, {"data": text}) if text else wrapped.delete(NS, key)
             print(number, flush=True)

@@ -254,3 +254,73 @@ def test_no_hostile_entry_reaches_a_prompt_unmarked_or_acts(store: SqliteStore, 
         assert value["truekeep"]["may_act"] is False
         for text in (value["data"], value["tags"][0]):
             assert text.startswith("[BLOCKED: ") or "| informs only] " in text.split("\n")[0]
+
+
+def test_a_name_that_the_screens_would_block_is_shown_to_nobody(store: SqliteStore, keep: Keep) -> None:
+    wrapped = enforced(store, keep)
+    store.put(NS, POISON, {"data": "The office is in Nitra."})
+    store.put(("memories", POISON.replace(".", "")), "a", {"data": "The office is in Nitra."})
+    store.put(NS, "plain", {"data": "The office is in Nitra."})
+    assert [item.key for item in wrapped.search(("memories",))] == ["plain"]
+    assert wrapped.list_namespaces() == [NS]
+
+
+def test_the_same_write_again_after_a_failure_is_one_memory_and_one_question(store: SqliteStore, keep: Keep) -> None:
+    wrapped = enforced(store, keep)
+    plain = store.batch
+    store.batch = lambda _: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    with pytest.raises(ZeroDivisionError):
+        wrapped.put(NS, "a", {"data": "I prefer dark mode"})
+    store.batch = plain  # type: ignore[method-assign]
+    wrapped.put(NS, "a", {"data": "I prefer dark mode"})
+    assert [one["content"] for one in keep.get_memories()] == ["I prefer dark mode"]
+    strangers = enforced(store, keep, channel="web", principal="example.com")
+    for _ in range(2):
+        strangers.put(NS, "b", {"data": "The office is in Nitra."})
+    assert len(keep.review.list()) == 1
+
+
+def test_a_deletion_that_the_store_refuses_is_forgotten(store: SqliteStore, keep: Keep) -> None:
+    wrapped = enforced(store, keep)
+    wrapped.put(NS, "a", {"data": "I prefer dark mode"})
+    plain = store.batch
+    store.batch = lambda _: 1 / 0  # type: ignore[method-assign, assignment, return-value]
+    with pytest.raises(ZeroDivisionError):
+        wrapped.delete(NS, "a")
+    store.batch = plain  # type: ignore[method-assign]
+    assert reconcile(wrapped, apply=True).half_done == []
+    assert wrapped.get(NS, "a") is not None
+
+
+def test_an_asynchronous_search_finds_what_may_act_behind_a_flood(keep: Keep) -> None:
+    from langgraph.store.memory import InMemoryStore
+
+    async def found() -> list[str]:
+        store = InMemoryStore()
+        wrapped = protect_store(store, keep, channel="user", mode="enforce", influence_only=True)
+        for number in range(150):
+            await store.aput(NS, f"flood-{number}", {"data": f"They prefer mode {number}"})
+        await wrapped.aput(NS, "mine", {"data": "I prefer dark mode"})
+        return [one.key for one in await wrapped.asearch(NS, limit=5)]
+
+    assert asyncio.run(found()) == ["mine"]
+
+
+def test_watching_reporting_and_comparing_leave_the_file_byte_for_byte(
+    store: SqliteStore, keep: Keep, file: Path
+) -> None:
+    store.put(NS, "a", {"data": POISON})
+    store.put(NS, "odd", {"data": ["deep", {"x": None}], POISON: 1})
+    before = hashlib.sha256(file.read_bytes()).hexdigest()
+    watched = protect_store(store, keep, channel="user")
+    watched.search(NS)
+    watched.get(NS, "a")
+    asyncio.run(_asearch(watched))
+    assert len(reconcile(watched).unknown) == 2
+    assert keep.entries.tallies()[0].counts["read_blocked"] >= 3
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == before
+
+
+async def _asearch(watched: ProtectedStore) -> None:
+    with suppress(NotImplementedError):  # the store that is not asynchronous says so itself
+        await watched.asearch(NS)

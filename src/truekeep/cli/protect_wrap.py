@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ _KINDS = {
     "approved": "approved, on its way to the store",
     "rejected": "rejected or expired; never reaches the store",
     "waiting": "waiting for a reviewer",
+    "refused": "not taken by the store; tried again next time",
 }
 _MOST_SHOWN = 20  # a terminal shows no more at once
 
@@ -86,8 +88,8 @@ def reconcile(
         print_json(found.as_dict())
     else:
         _print(found)
-    if not applies and any(getattr(found, kind) for kind in _KINDS if kind != "waiting"):
-        raise click.exceptions.Exit(1)
+    if found.refused or (not applies and any(getattr(found, kind) for kind in _KINDS if kind != "waiting")):
+        sys.exit(1)
 
 
 def _opened(keep: Keep, file: str | None, opener: str | None, name: str, channel: str) -> Reconcilable:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _PASSED = frozenset({"name", "id", "metadata", "count", "configuration", "schema", "tenant", "database", "modify"})
 _WHOLE = ["documents", "metadatas"]
 _PAGE = 500
-_DEEPER = 10
-"""How many times more is asked for where only what may act counts."""
+_DEEPER, _MOST = 10, 10_000
+"""How many times more is asked for, again and again, while entries that are left out take the place of others."""
 
 
 def protect_collection(
@@ -68,27 +68,36 @@ class ProtectedCollection:
 
     def delete(self, ids: Any = None, where: Any = None, where_document: Any = None) -> Any:
         """Delete entries by their ids, or those that fit."""
-        chosen = self._collection.get(ids=ids, where=where, where_document=where_document, include=[])["ids"]
-        rows = self.sidecar.begin_removal([(self._namespace, one) for one in chosen])
-        result = self._collection.delete(ids=ids, where=where, where_document=where_document)
-        self.sidecar.settle_removal(rows)
-        return result
+        fits = {"ids": ids, "where": where, "where_document": where_document}
+        if all(one is None for one in fits.values()):
+            return self._collection.delete(**fits)  # which says what is wrong; to get so would be to get everything
+        chosen = self._collection.get(**fits, include=[])["ids"]
+        with self.sidecar.removing([(self._namespace, one) for one in chosen]):
+            return self._collection.delete(**fits)
 
     def query(self, *, n_results: int = 10, **asked: Any) -> dict[str, Any]:
         """What is nearest, as it may be used."""
-        deeper = _DEEPER if self.sidecar.enforces and self.sidecar.influence_only else 1
-        found = self._collection.query(n_results=n_results * deeper, **asked)
-        pages = [self._seen(ids) for ids in found["ids"]]
         if not self.sidecar.enforces:
-            return dict(found)
-        return {name: _paged(name, lists, pages, n_results) for name, lists in found.items()}
+            plain = self._collection.query(n_results=n_results, **asked)
+            self.sidecar.watch(lambda: [self._seen(ids) for ids in plain["ids"]])
+            return dict(plain)
+        depth = n_results
+        while True:
+            found = self._collection.query(n_results=depth, **asked)
+            pages = [self._seen(ids) for ids in found["ids"]]
+            shown = min((sum(one is not None for one in page) for page in pages), default=n_results)
+            # An index that searches roughly may give fewer than it was asked for, and have more.
+            if shown >= n_results or depth >= min(_MOST, self._collection.count()):
+                return {name: _paged(name, lists, pages, n_results) for name, lists in found.items()}
+            depth *= _DEEPER
 
     def get(self, ids: Any = None, **asked: Any) -> dict[str, Any]:
         """Entries by their ids, or those that fit."""
         found = self._collection.get(ids=ids, **asked)
-        seen = self._seen(found["ids"])
         if not self.sidecar.enforces:
+            self.sidecar.watch(lambda: self._seen(found["ids"]))
             return dict(found)
+        seen = self._seen(found["ids"])
         return {name: _column(name, one, seen, len(found["ids"])) for name, one in found.items()}
 
     def peek(self, limit: int = 10) -> dict[str, Any]:
@@ -107,18 +116,22 @@ class ProtectedCollection:
     def _write(self, how: str, ids: Any, fields: Mapping[str, Any]) -> None:
         names = [ids] if isinstance(ids, str) else list(ids)
         columns = {name: [one] if isinstance(one, str | dict) else one for name, one in fields.items()}
-        known = self._raw(names) if how == "update" else {}
-        given = [self._given(name, at, columns, known.get(name)) for at, name in enumerate(names)]
-        plan = self.sidecar.begin(given)
-        allowed = {one.key: one for one in plan.allowed}
-        kept = [at for at, name in enumerate(names) if name in allowed]
-        if not self.sidecar.enforces:
-            getattr(self._collection, how)(ids=ids, **fields)
-        elif kept:
-            chosen = {name: [one[at] for at in kept] for name, one in columns.items() if one is not None}
-            chosen |= _values([allowed[names[at]].value for at in kept], columns)
-            getattr(self._collection, how)(ids=[names[at] for at in kept], **chosen)
-        self.sidecar.settle(plan)
+        with self.sidecar.writing(self._all_given(how, names, columns)) as plan:
+            if not self.sidecar.enforces:
+                getattr(self._collection, how)(ids=ids, **fields)
+                return
+            allowed = {one.key: one for one in plan.allowed}
+            kept = [at for at, name in enumerate(names) if name in allowed]
+            if kept:
+                chosen = {name: [one[at] for at in kept] for name, one in columns.items() if one is not None}
+                chosen |= _values([allowed[names[at]].value for at in kept], columns)
+                getattr(self._collection, how)(ids=[names[at] for at in kept], **chosen)
+
+    def _all_given(self, how: str, names: Sequence[str], columns: Mapping[str, Any]) -> Iterator[GivenEntry]:
+        """The entries as they will be: an update and an upsert leave what is not given as it is."""
+        known = {} if how == "add" else self._raw(names)
+        for at, name in enumerate(names):
+            yield self._given(name, at, columns, known.get(name))
 
     def _given(self, name: str, at: int, columns: Mapping[str, Any], known: Any) -> GivenEntry:
         def of(column: str) -> Any:
@@ -129,7 +142,8 @@ class ProtectedCollection:
         value = {"document": of("documents") or before["document"], "metadata": merged or None}
         vector = of("embeddings")
         extra = {"embedding": [float(one) for one in vector]} if vector is not None else None
-        return GivenEntry(self._namespace, name, value, extra)
+        is_whole = of("documents") is not None and not set(before["metadata"] or {}) - set(of("metadatas") or {})
+        return GivenEntry(self._namespace, name, value, extra, before=None if is_whole else known)
 
     def _raw(self, ids: Sequence[str]) -> dict[str, Any]:
         if not ids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import MissingExtra
@@ -71,44 +72,63 @@ class ProtectedStore(BaseStore):
         given = list(ops)
         puts = [op for op in given if isinstance(op, PutOp)]
         plan, gone = await asyncio.to_thread(self._begin, puts)
-        reads = [op for op in given if not isinstance(op, PutOp)]
-        if not self.sidecar.enforces:
+        with self._settling(plan, gone):
+            if self.sidecar.enforces:
+                return await self._acarried_out(given, self._allowed(puts, plan))
             results = await self._store.abatch(given)
             await asyncio.to_thread(self._look, given, results)
-        else:
-            found = await self._store.abatch(reads) if reads else []
-            shown = iter([await asyncio.to_thread(self._answered, *one) for one in zip(reads, found, strict=True)])
-            allowed = self._allowed(puts, plan)
-            if allowed:
-                await self._store.abatch(allowed)
-            results = [None if isinstance(op, PutOp) else next(shown) for op in given]
-        await asyncio.to_thread(self._settle, plan, gone)
-        return results
+            return results
+
+    async def _acarried_out(self, given: list[Op], allowed: list[Op]) -> list[Result]:
+        reads = [op for op in given if not isinstance(op, PutOp)]
+        found = await self._afetch(reads)
+        shown = iter([await asyncio.to_thread(self._answered, *one) for one in zip(reads, found, strict=True)])
+        if allowed:
+            await self._store.abatch(allowed)
+        return [None if isinstance(op, PutOp) else next(shown) for op in given]
+
+    async def _afetch(self, reads: Sequence[Op]) -> list[Result]:
+        if self.sidecar.influence_only:  # page after page, in a thread: a flood of other entries must hide nothing
+            return [await asyncio.to_thread(self._fetch, op) for op in reads]
+        return await self._store.abatch(reads) if reads else []
 
     def _watched(self, given: list[Op]) -> list[Result]:
-        plan, gone = self._begin([op for op in given if isinstance(op, PutOp)])
-        results = self._store.batch(given)
-        self._settle(plan, gone)
+        with self._writing([op for op in given if isinstance(op, PutOp)]):
+            results = self._store.batch(given)
         self._look(given, results)
         return results
 
     def _look(self, given: Sequence[Op], results: Sequence[Result]) -> None:
-        for op, result in zip(given, results, strict=True):
-            items = _items(op, result)
-            if items:
-                self.sidecar.read([_entry(item) for item in items])
+        items = [item for op, result in zip(given, results, strict=True) for item in _items(op, result)]
+        self.sidecar.watch(lambda: self.sidecar.read([_entry(item) for item in items]))
 
     def _write(self, puts: Sequence[PutOp]) -> None:
+        with self._writing(puts) as plan:
+            allowed = self._allowed(puts, plan)
+            if allowed:
+                self._store.batch(allowed)
+
+    @contextmanager
+    def _writing(self, puts: Sequence[PutOp]) -> Iterator[Any]:
         plan, gone = self._begin(puts)
-        allowed = self._allowed(puts, plan)
-        if allowed:
-            self._store.batch(allowed)
+        with self._settling(plan, gone):
+            yield plan
+
+    @contextmanager
+    def _settling(self, plan: Any, gone: Any) -> Iterator[None]:
+        """Settle what the store took; a deletion that it refused is forgotten."""
+        try:
+            yield
+        except Exception:
+            if gone is not None:
+                self.sidecar.cancel_removal(gone)
+            raise
         self._settle(plan, gone)
 
     def _begin(self, puts: Sequence[PutOp]) -> tuple[Any, Any]:
         last = list({(op.namespace, op.key): op for op in puts}.values())
-        written = [_given(op) for op in last if op.value is not None]
-        plan = self.sidecar.begin(written) if written else None
+        written = [op for op in last if op.value is not None]
+        plan = self.sidecar.begin(map(_given, written)) if written else None
         dropped = [(tuple(op.namespace), op.key) for op in last if op.value is None]
         return plan, self.sidecar.begin_removal(dropped) if dropped else None
 
@@ -143,16 +163,17 @@ class ProtectedStore(BaseStore):
     def _answered(self, op: Op, result: Result) -> Result:
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(result)
-        items = _items(op, result)
+        items = [item for item in _items(op, result) if isinstance(op, GetOp) or self._is_named_safely(item)]
         seen = self.sidecar.read([_entry(item) for item in items])
         shown = [_with(item, one) for item, one in zip(items, seen, strict=True) if not self.sidecar.drops(one.may_act)]
         return shown if isinstance(op, SearchOp) else next(iter(shown), None)
 
     def _namespaces(self, result: Any) -> list[tuple[str, ...]]:
-        """Namespaces are named by whoever writes: one that the screens would block is not shown."""
-        given = [GivenEntry(("",), "", " ".join(one)) for one in result]
-        seen = self.sidecar.read(given)
-        return [name for name, one in zip(result, seen, strict=True) if not one.blocked]
+        return [name for name in result if self.sidecar.names_safely(name)]
+
+    def _is_named_safely(self, item: Any) -> bool:
+        """Names are given by whoever writes, too. One cannot be marked, or nobody would find the entry by it."""
+        return self.sidecar.names_safely((*item.namespace, item.key))
 
     # What reconcile needs
 

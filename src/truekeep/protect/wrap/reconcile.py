@@ -7,14 +7,18 @@ entries that are gone are dropped. Taking in and dropping can be taken back.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from truekeep.errors import TruekeepError
 from truekeep.protect.wrap.sidecar import GivenEntry, Sidecar
 from truekeep.protect.wrap.values import words_of
 from truekeep.read.entries import EntryRow, PendingWrite, Place, settled
 from truekeep.types import Decision
+
+_log = logging.getLogger("truekeep.protect")
 
 
 class Reconcilable(Protocol):
@@ -53,11 +57,13 @@ class Reconciliation:
     rejected: list[Place] = field(default_factory=list)
     """Held until a person rejected it, or it expired; the store never gets it."""
     waiting: list[Place] = field(default_factory=list)
+    refused: list[Place] = field(default_factory=list)
+    """The store did not take what was half done or approved; it is tried again next time."""
     undo: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The findings as JSON members; keys are those of the store."""
-        kinds = ("unknown", "changed", "gone", "half_done", "approved", "rejected", "waiting")
+        kinds = ("unknown", "changed", "gone", "half_done", "approved", "rejected", "waiting", "refused")
         places = {kind: [[*one.namespace, one.key] for one in getattr(self, kind)] for kind in kinds}
         return {"store": self.store, "applied": self.applied, "undo": self.undo, **places}
 
@@ -68,7 +74,7 @@ def reconcile(wrapped: Reconcilable, *, apply: bool = False) -> Reconciliation:
     found = Reconciliation(sidecar.store, apply)
     for row in sidecar.keep.entries.all(sidecar.store):
         if row.pending is not None:
-            _finish(wrapped, row, found)
+            _finish_if_taken(wrapped, row, found)
     entries = sidecar.keep.entries
     rows = {row.place: row for row in entries.all(sidecar.store)}
     taken: list[EntryRow] = []
@@ -102,6 +108,17 @@ def _taken_in(sidecar: Sidecar, place: Place, one: GivenEntry, digest: str) -> E
     pending = PendingWrite(digest, None, None, words_of(one.value), "import", None, f"take-in {digest}")
     verdict = sidecar.judged([EntryRow(place, pending=pending)]).get(place)
     return EntryRow(place, digest, verdict.memory_id if verdict is not None else None)
+
+
+def _finish_if_taken(wrapped: Reconcilable, row: EntryRow, found: Reconciliation) -> None:
+    """One entry that the store refuses must not keep the others from being compared."""
+    try:
+        _finish(wrapped, row, found)
+    except TruekeepError:
+        raise  # the keep's own fault, and no entry's
+    except Exception:
+        _log.warning("A store refused to finish an entry.", exc_info=True)
+        found.refused.append(row.place)
 
 
 def _finish(wrapped: Reconcilable, row: EntryRow, found: Reconciliation) -> None:

@@ -48,11 +48,7 @@ def wrap_retriever(
 
 def _watched(sidecar: Sidecar, found: Any) -> Any:
     documents = found if isinstance(found, list | tuple) else []
-    try:
-        given = [_entry(one) for one in documents]
-    except InvalidRequest:
-        return found
-    sidecar.read(given)
+    sidecar.watch(lambda: sidecar.read([_entry(one) for one in documents]))
     return found
 
 

@@ -16,13 +16,13 @@ import logging
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest, NotAllowed, TruekeepError
-from truekeep.protect.wrap.values import MEMBER, mark_of, presented, unmarked, words_of
+from truekeep.protect.wrap.values import MEMBER, is_plain_name, mark_of, presented, unmarked, words_of
 from truekeep.read.entries import EntryRow, PendingWrite, Place, settled
 from truekeep.trust import fence
 from truekeep.types import Decision, Verdict
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 SHADOW, ENFORCE = "shadow", "enforce"
 UNREACHABLE = "sidecar_unreachable"
 _HEARSAY = "import"
+_NO_WORDS = "(no words)"
 _NAME_CAP = 200
 """A longer name of a store fills the report and its pages."""
 _log = logging.getLogger("truekeep.protect")
@@ -48,6 +49,8 @@ class GivenEntry:
     key: str
     value: Any
     extra: Any = None
+    before: Any = None
+    """What the store had, where part of the entry stays as it was: that part need not be the writer's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +110,26 @@ class Sidecar:
 
     # Writing
 
-    def begin(self, given: Sequence[GivenEntry]) -> PlannedWrite:
-        """Put entries through the gate: what the store may be given. In enforce mode a rejection raises."""
+    @contextmanager
+    def writing(self, given: Iterable[GivenEntry]) -> Iterator[PlannedWrite]:
+        """Around a write to the store. Should the store fail, the row stays: nobody knows what the store did."""
+        plan = self.begin(given)
+        yield plan
+        self.settle(plan)
+
+    def begin(self, given: Iterable[GivenEntry]) -> PlannedWrite:
+        """Put entries through the gate: what the store may be given. In enforce mode a rejection raises.
+
+        What is given is read in here, so that an entry nobody can read does not stop a store that is only watched.
+        """
         try:
             with self._lock, self._reached():
-                return self._begun(given)
+                return self._begun(list(given))
         except TruekeepError as error:
             if self.enforces:
                 raise
             self._failed("write", error)
-            return PlannedWrite([], list(given), {})
+            return PlannedWrite([], [], {})
 
     def _begun(self, given: Sequence[GivenEntry]) -> PlannedWrite:
         # The last of several writes to one place is the one that stays.
@@ -184,9 +197,19 @@ class Sidecar:
         row = known or EntryRow(place)
         if row.pending is None and row.digest == digest:
             return row  # written back as it was: it keeps its origin
-        via = _HEARSAY if is_read else self._writer.channel
+        via = _HEARSAY if is_read or self._borrows(one, row) else self._writer.channel
+        begun = row.pending
+        if begun is not None and (begun.digest, begun.via) == (digest, via):
+            return replace(row, pending=replace(begun, extra=one.extra))  # the same write again is no second memory
         pending = PendingWrite(digest, value, one.extra, words_of(value), via, self.session, secrets.token_hex(16))
         return replace(row, pending=pending)
+
+    def _borrows(self, one: GivenEntry, row: EntryRow) -> bool:
+        """Whether an entry keeps words of the store's that may not act: a change of the rest must not wash them."""
+        if one.before is None:
+            return False
+        shown, is_known = self._keep.entries.shown(row, one.before, words_of(one.before) or _NO_WORDS, self.session)
+        return not (is_known and shown.may_act)
 
     def _held(self, row: EntryRow, verdicts: dict[Place, Verdict]) -> EntryRow:
         pending = row.pending
@@ -194,6 +217,17 @@ class Sidecar:
 
     def _plain(self, one: GivenEntry) -> GivenEntry:
         return replace(one, value=unmarked(one.value)[0])
+
+    @contextmanager
+    def removing(self, places: Sequence[tuple[tuple[str, ...], str]]) -> Iterator[None]:
+        """Around a deletion in the store. One that the store refuses is forgotten: nobody may make up for it."""
+        rows = self.begin_removal(places)
+        try:
+            yield
+        except Exception:
+            self.cancel_removal(rows)
+            raise
+        self.settle_removal(rows)
 
     def begin_removal(self, places: Sequence[tuple[tuple[str, ...], str]]) -> list[EntryRow]:
         """Note that entries are to go, before the store is told."""
@@ -218,7 +252,28 @@ class Sidecar:
         except TruekeepError as error:
             self._failed("settle", error)
 
+    def cancel_removal(self, rows: Sequence[EntryRow]) -> None:
+        """The store refused: the rows are as they were."""
+        try:
+            with self._lock, self._reached():
+                self._keep.entries.put([replace(row, pending=None) for row in rows]) if rows else None
+        except TruekeepError as error:
+            self._failed("settle", error)
+
+    def is_held(self, namespace: tuple[str, ...], key: str) -> bool:
+        """Whether a write to a place waits for a person."""
+        row = self._keep.entries.get(Place(self.store, namespace, key))
+        return row is not None and row.is_held
+
     # Reading
+
+    def watch(self, look: Callable[[], object]) -> None:
+        """Look at what a store gave, in shadow mode: whatever goes wrong there stands in nobody's way."""
+        try:
+            with self._reached():
+                look()
+        except TruekeepError as error:
+            self._failed("read", error)
 
     def read(self, given: Sequence[GivenEntry]) -> list[SeenEntry]:
         """Entries as a program may use them, in their order; in shadow mode as the store gave them."""
@@ -253,14 +308,19 @@ class Sidecar:
             for one, (shown, is_known) in zip(given, looked, strict=True)
         ]
 
+    def names_safely(self, names: Sequence[str]) -> bool:
+        """Whether the screens would let the names of an entry be shown."""
+        if all(is_plain_name(name) for name in names):
+            return True
+        return not self.read([GivenEntry(("",), "", " ".join(names))])[0].blocked
+
     def drops(self, may_act: bool) -> bool:
         """Whether an entry is left out because only what may act is asked for."""
         return self.enforces and self.influence_only and not may_act
 
     def _look(self, one: GivenEntry) -> tuple[Shown, bool]:
         row = self._keep.entries.get(self._place(one))
-        # Names come from whoever wrote the entry, too.
-        words = words_of(one.value) or "(no words)"
+        words = words_of(one.value) or _NO_WORDS
         shown, is_known = self._keep.entries.shown(row, one.value, words, self.session)
         return shown, is_known
 
@@ -271,7 +331,7 @@ class Sidecar:
         self._keep.entries.saw(self.session, [shown for _, shown in used if shown.may_act])
         for one, shown in used:
             if not shown.may_act and not shown.blocked:
-                text = words_of(one.value)[: self._keep.settings.observe_cap] or "(no words)"
+                text = words_of(one.value)[: self._keep.settings.observe_cap] or _NO_WORDS
                 self._keep.observe(self.session, _HEARSAY, text)
 
     # Counting

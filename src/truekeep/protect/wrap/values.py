@@ -25,6 +25,11 @@ _MARK = re.compile(r"- \[as of \d{4}-\d{2}-\d{2} \| [^|\]\n]{0,300} \| informs o
 _TOO_DEEP = "[left out: nested too deeply]"
 
 
+def is_plain_name(text: Any) -> bool:
+    """Whether a key, an id or a namespace can be read as nothing but a name."""
+    return _PLAIN_NAME.fullmatch(str(text)) is not None
+
+
 def words_of(value: Any) -> str:
     """Every text in a value, line by line: what the screens look at, and what is remembered of it."""
     return "\n".join(dict.fromkeys(text for text in _strings(value, 0) if text.strip()))
@@ -96,7 +101,7 @@ def changed(
     if isinstance(value, Mapping):
         return {
             _key(key, change) if keys else key: one
-            if depth == 0 and key in kept and isinstance(one, str) and _PLAIN_NAME.fullmatch(one)
+            if depth == 0 and key in kept and isinstance(one, str) and is_plain_name(one)
             else changed(one, change, keys=keys, depth=depth + 1)
             for key, one in value.items()
         }
