@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from agentdojo.agent_pipeline.base_pipeline_element import BasePipelineElement
@@ -58,7 +59,8 @@ class Host:
         self.marks = [flat(text) for text in injected.values() if text.strip()]
         self.environment = self.task.init_environment(self.suite.load_and_inject_default_environment(injected))
         self.before = self.environment.model_copy(deep=True)
-        self.runtime, self.done = FunctionsRuntime(self.suite.tools), []
+        self.runtime = FunctionsRuntime(self.suite.tools)
+        self.done: list[FunctionCall] = []
         hostile = self.wanted.ground_truth(self.before) if self.wanted else []
         return {
             "prompt": self.task.PROMPT,
@@ -108,7 +110,12 @@ def plain(call: Any) -> dict[str, Any]:
 def main() -> None:
     """Answer until nobody asks."""
     host = Host()
-    does = {"suites": host.list_suites, "begin": host.begin, "call": host.call, "end": host.end}
+    does: dict[str, Callable[..., Any]] = {
+        "suites": host.list_suites,
+        "begin": host.begin,
+        "call": host.call,
+        "end": host.end,
+    }
     for line in sys.stdin:
         request = json.loads(line)
         answer = does[request.pop("do")](**request)

@@ -1,8 +1,8 @@
 """First mentions: who was first to mention a value, in a row for each or, for a text full of values, in one for all.
 
-A page of nothing but numbers has tens of thousands of marks. A row for each of them would cost seconds, megabytes of the
-file and of memory, so what is new in such a text is packed into one sealed row of short keyed hashes. A mark's own row
-says more than a pack, and the owner's pack more than the others': so a packed mark is cleared without unpacking it.
+A page of nothing but numbers has tens of thousands of marks. A row for each of them would cost seconds, megabytes of
+the file and of memory, so what is new in such a text is packed into one sealed row of short keyed hashes. A mark's own
+row says more than a pack, and the owner's pack more than the others': so a packed mark is cleared without unpacking it.
 """
 
 from __future__ import annotations

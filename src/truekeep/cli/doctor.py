@@ -178,7 +178,8 @@ def _to_do(ledger: Ledger, name: str) -> Iterator[DoctorCheck]:
     """What waits for a person, and whether there is a copy to go back to."""
     from truekeep.stores.records import item_from  # noqa: PLC0415 - loads the store
 
-    waiting = sum(item_from(sealed).state == "open" for sealed in ledger.all("queue"))
+    items = (item_from(sealed) for sealed in ledger.all("queue"))
+    waiting = sum(item is not None and item.state == "open" for item in items)
     if waiting:
         yield DoctorCheck(f"waiting in {name}", f"{waiting:,}", hint=f"Decide: truekeep review list --keep {name}")
     if not any(event.kind == "backup.made" for event in ledger.events()):

@@ -22,7 +22,7 @@ _SMALL_NUMBER = 3
 _TELLING_DIGITS = 6
 """So many digits in a code are telling without its letters."""
 _LONGEST_KEPT = 8_000
-"""Characters of a text whose marks are remembered: memories are no longer, and a page's marks are many times its size."""
+"""Characters of a text whose marks are remembered: memories are no longer, a page's marks many times its size."""
 
 
 def hearsay_marks(text: str | ValueScan) -> tuple[str, ...]:
