@@ -17,6 +17,7 @@ _FORMS: Mapping[str, Callable[[int], str]] = {
     "sk": lambda count: "one" if count == 1 else "few" if 2 <= count <= 4 else "other",
 }
 """Which form of a counted word goes with a number."""
+_COUNTED = frozenset({"one", "few", "other"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _flat(prefix: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Nested tables as dotted keys; a table of plural forms stays one value."""
     found: dict[str, Any] = {}
     for name, value in table.items():
-        if isinstance(value, Mapping) and "other" not in value:
+        if isinstance(value, Mapping) and not ("other" in value and value.keys() <= _COUNTED):
             found |= _flat(f"{prefix}.{name}", value)
         else:
             found[f"{prefix}.{name}"] = value
