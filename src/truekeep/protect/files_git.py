@@ -28,9 +28,18 @@ _QUIET = (
     *("-c", "core.quotePath=false"),
     *("-c", "blame.ignoreRevsFile="),
     *("-c", "core.pager=cat"),
-    *("-c", "protocol.allow=never"),
+    *("-c", "log.showSignature=false"),
 )
 """Settings by which a repository could start a program of its own, or leave commits out of the answer."""
+_KEPT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+    # An object that a repository lacks is fetched from where the repository says, by a program that it may name for any
+    # protocol. Its settings come before ours (protocol.allow) there, but not before these.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+}
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -135,7 +144,6 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 def _run(command: list[str]) -> bytes:
     """What git prints. Its own words are not repeated: they quote the repository."""
-    kept = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
             command,
@@ -144,7 +152,7 @@ def _run(command: list[str]) -> bytes:
             stderr=subprocess.DEVNULL,
             timeout=_SECONDS,
             check=False,
-            env={**os.environ, **kept},
+            env={**os.environ, **_KEPT},
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise GitFailed("git could not be run.", hint=f"Is git installed? ({type(error).__name__})") from None

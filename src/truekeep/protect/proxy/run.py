@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from truekeep.protect.proxy.maps import MemoryMap
     from truekeep.serve.mcp.binding import Binding
 
-_HTTP_SECONDS = 30.0
-
 
 @dataclass(frozen=True, slots=True)
 class ProxyOptions:
@@ -84,14 +82,9 @@ def _transport(options: ProxyOptions) -> Any:
 
 @asynccontextmanager
 async def _http(url: str, bearer: str) -> AsyncIterator[Any]:
-    import httpx2  # noqa: PLC0415 - comes with the protocol's library
+    from truekeep.protect.proxy.remote import http_client  # noqa: PLC0415 - what it needs comes with the protocol's library
 
-    headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
-    # A proxy or a netrc of the environment must not be handed what the owner's agent says.
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=_HTTP_SECONDS, trust_env=False) as http,
-        streamable_http_client(url, http_client=http) as streams,
-    ):
+    async with http_client(bearer) as http, streamable_http_client(url, http_client=http) as streams:
         yield streams
 
 
