@@ -90,17 +90,27 @@ class CallJudgement:
 
 def judge(evidence: SessionEvidence, name: str, arguments: Mapping[str, Any]) -> CallJudgement:
     """The answer to one call of a tool, from nothing but the evidence."""
+    return judge_call(evidence, taken_apart(evidence, name, arguments))
+
+
+def taken_apart(evidence: SessionEvidence, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    """A call with the tool as it is declared here, and every value in it."""
     tool = tool_for(name, evidence.tools)
-    found = leaves(tool, arguments)
+    return ToolCall(tool, name, leaves(tool, arguments))
+
+
+def judge_call(evidence: SessionEvidence, call: ToolCall) -> CallJudgement:
+    """The same for a call that is taken apart already."""
+    tool, found = call.tool, call.leaves
     reading = tool.is_reading or _looks_up(evidence, tool, found) or _runs_reading(found)
     reading = reading and not any(_writes_sql(leaf) for leaf in found)
     if tool.confirm:
         return CallJudgement(Answer.CONFIRM, "operator_asks", ("The operator has this tool confirmed.",))
     if evidence.clean:
-        return _clean(evidence, ToolCall(tool, name, found), reading)
+        return _clean(evidence, call, reading)
     if reading:
         return _reading(evidence, tool, found)
-    return _unhidden(_effect(evidence, ToolCall(tool, name, found)), found)
+    return _unhidden(_effect(evidence, call), found)
 
 
 def _unhidden(judged: CallJudgement, found: tuple[ArgumentLeaf, ...]) -> CallJudgement:

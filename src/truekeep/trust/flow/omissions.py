@@ -128,6 +128,8 @@ def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:
 
 def tells_whom_it_must_not(evidence: SessionEvidence, leaves: Iterable[ArgumentLeaf]) -> bool:
     """Whether a call goes to somebody of whom a passage says not to tell what its content speaks of."""
+    if not any(map(evidence.memories.counts, _silence())):
+        return False
     leaves = tuple(leaves)
     content = frozenset(
         word for leaf in leaves if leaf.role is ArgumentRole.CONTENT for word in read(leaf.text).stems - act_stems()
