@@ -6,6 +6,7 @@ remembered hearsay, which all sessions share, and holds what belongs to the sess
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -116,11 +117,14 @@ def _is_aside(message: OwnerSaid) -> bool:
 
     "Hang on, Petra still has work on it" after "delete the branch" is such a one; "the blue one" is an answer.
     """
-    asks = any(clause.acts or clause.sort in _ASKING for clause in message.clauses)
-    return not asks and not message.reading.values and len(message.reading.words) > _SHORT_ANSWER
+    asks = any((one.acts or one.polite or one.sort in _ASKING) and not one.hesitates for one in message.clauses)
+    gives = any(_GIVES.search(message.reading.flat, v.start, v.end) for v in message.reading.values)
+    return not asks and not gives and len(message.reading.words) > _SHORT_ANSWER
 
 
 _ASKING = frozenset({ClauseSort.READING, ClauseSort.QUESTION})
+_GIVES = re.compile(r"\d|[^\W\d_]\W+[^\W\d_]")
+"""What tells a value that answers something from a word: "tonight" and "one more time" answer nothing."""
 _SHORT_ANSWER = 5
 """Words of an answer to a question of the agent's."""
 _MOST_OPEN = 24

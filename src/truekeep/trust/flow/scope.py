@@ -31,6 +31,8 @@ _SHORTEST_LABEL = 4
 _BRACKET = re.compile(r" ?\([^()]{1,60}\)")
 _LISTING = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "a", "i", "和", "或", "with", "mit"})
 _BY = frozenset({"by", "via", "per", "por", "par", "mit", "cez", "přes", "przez"})
+_GOES_ON = frozenset({"of", "de", "von", "di"})
+"""After these a word says what it is of: "by force of habit" forces nothing."""
 _PIECE = re.compile(r"[;,](?=\s)|[.!?](?=\s)|\n")
 _NAMES = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z]\w+){0,4}")
 _MARKS = re.compile(r"[^\w\s]|_")
@@ -166,7 +168,9 @@ class RequestScope:
             for place in places if all(proves(words, one) for one in places) else ():
                 about = _about(held, value, place) if value.sole else _in_piece(held, value, place)
                 linked = self.stems & about or self._by_key(key, about) or self._own_thing(key, held, place)
-                if linked and self._is_that_party(held, place, key) and not self._overtaken(held, value, linked):
+                if not linked or not self._is_that_party(held, place, key) or self._overtaken(held, value, linked):
+                    continue
+                if not self._is_one_of_several(held, value, linked):
                     return held
         return None
 
@@ -190,6 +194,19 @@ class RequestScope:
             return frozenset()
         said = (word for n in self.group for word in self.own.clauses[n].words)
         return frozenset(name_words(key)) & frozenset(words) & frozenset(said)
+
+    def _is_one_of_several(self, held: HeldText, value: TextReading, linked: frozenset[str]) -> bool:
+        """Whether only a pronoun links a passage, and it may as well mean another party with a value of this kind."""
+        kinds = {key.partition(":")[0] for key in value.sole} & WEIGHTY
+        if not kinds or not self.looks_back or linked & self.clause_stems:
+            return False
+        return any(
+            _is_about(other, v, self.stems)
+            for other in self.linked
+            if other.id != held.id
+            for v in other.reading.values
+            if v.kind in kinds and v.key not in value.sole
+        )
 
     def _overtaken(self, held: HeldText, value: TextReading, linked: Iterable[str]) -> bool:
         """Whether a newer passage gives the same party another value of this kind."""
@@ -244,7 +261,9 @@ class RequestScope:
 
 def _is_last(after: str, known: frozenset[str]) -> bool:
     """Whether the word after one that makes a choice names nothing else than the tool's own thing ("a public repo")."""
-    if after in known or not naming((after,), words_of("shared_words")):
+    if after in _GOES_ON:
+        return False
+    if after in known or not naming((after,), frozenset()):
         return True
     return any(len(after) >= _SHORTEST_LABEL and word.startswith(after) for word in known)
 
