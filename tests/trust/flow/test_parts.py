@@ -399,6 +399,8 @@ def test_a_refusal_ends_plans_and_what_was_found_for_them() -> None:
     ("text", "is_place"),
     [
         ("~/.aws/credentials", True),
+        ("/home/ana/.bash_history", True),
+        ("~/.docker/config.json", True),
         ("cat /run/secrets/db", True),
         ("secret", True),
         ("select password from users", True),

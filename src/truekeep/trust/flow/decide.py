@@ -35,7 +35,7 @@ from typing import Any
 
 from truekeep.trust.flow.commands import reads_only_commands
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
-from truekeep.trust.flow.index import TextIndex, naming, places_of, stands_whole
+from truekeep.trust.flow.index import RARE, TextIndex, naming, places_of
 from truekeep.trust.flow.leaks import (
     is_called_for,
     is_composed_host,
@@ -254,7 +254,7 @@ def _place_fault(
     evidence: SessionEvidence, tool: Tool, leaf: ArgumentLeaf, open_scopes: tuple[RequestScope, ...]
 ) -> str:
     """What speaks against reading the place that a value names: its code, or nothing."""
-    if names_secret_place(leaf.text) and not _said_anywhere(evidence, read(leaf.text)):
+    if names_secret_place(leaf.text) and not evidence.requests.name(read(leaf.text)):
         return "secret_place"
     if _is_sql(leaf) and _is_forbidden(evidence, read(leaf.text)):
         return "excluded_by_owner"
@@ -283,7 +283,7 @@ def _is_lead(evidence: SessionEvidence, leaf: ArgumentLeaf) -> bool:
     if mark not in _ROOM_MARKS or value.flat.strip() in evidence.records.given:
         return False
     named = (typed.form for message in evidence.requests.messages[-1:] for typed in message.reading.values)
-    if not any(form.startswith(mark) for form in named) or _said_anywhere(evidence, value):
+    if not any(form.startswith(mark) for form in named) or evidence.requests.name(value):
         return False
     return not any(True for _ in evidence.memories.holding(value)) and bool(_ids(evidence.foreign, value))
 
@@ -294,18 +294,11 @@ _ROOM_MARKS = ("#", "@")
 def _is_forbidden(evidence: SessionEvidence, query: TextReading) -> bool:
     """Whether a query speaks of something that an acting passage negates: "never touch the billing schema"."""
     words = naming(query.words, words_of("shared_words"))
-    for held in evidence.memories.sharing(word for word in words if evidence.memories.counts(word) <= _RARE):
+    for held in evidence.memories.sharing(word for word in words if evidence.memories.counts(word) <= RARE):
         clauses = passage(held.raw, held.at).clauses
         if any(clause.sort is ClauseSort.STOPPED and clause.stems & words for clause in clauses):
             return True
     return False
-
-
-_RARE = 20
-
-
-def _said_anywhere(evidence: SessionEvidence, value: TextReading) -> bool:
-    return any(stands_whole(message.reading, value) for message in evidence.requests.messages)
 
 
 def _leak(evidence: SessionEvidence, leaf: ArgumentLeaf, open_scopes: tuple[RequestScope, ...]) -> str:
@@ -442,16 +435,14 @@ def _unproved_origin(evidence: SessionEvidence, held: tuple[str, ...]) -> ValueO
 
 
 def _is_pointed(evidence: SessionEvidence, name: str) -> bool:
-    """Whether the owner pointed at a text: the host says so, or its origin stands whole in the owner's words."""
-    if name in evidence.pointed:
-        return True
+    """Whether the owner pointed at a text: its origin stands whole in the owner's words."""
     held = evidence.foreign.texts.get(name)
     if held is None or not held.origin:
         return False
     # A text is read only if it can stand there: a session may hold hundreds of them.
     spelt = " ".join(held.origin.lower().split())
     near = any(spelt[:_FEW_LETTERS] in message.reading.flat for message in evidence.requests.messages)
-    return near and _said_anywhere(evidence, read(held.origin))
+    return near and evidence.requests.name(read(held.origin))
 
 
 _FEW_LETTERS = 8

@@ -16,12 +16,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.trust.flow.index import TextIndex
-from truekeep.trust.flow.requests import ClauseSort, OwnerClause, OwnerSaid, said
+from truekeep.trust.flow.index import TextIndex, stands_whole
+from truekeep.trust.flow.requests import ClauseSort, OwnerSaid, said
 from truekeep.trust.flow.results import RecordBook
 from truekeep.trust.flow.structure import simple_commands
 
 if TYPE_CHECKING:
+    from truekeep.trust.flow.reading import TextReading
     from truekeep.trust.flow.tools import Tool
 
 
@@ -170,9 +171,9 @@ class OwnerRequests:
         """Open requests, those of the newest message first, in the order they were said; of very many the newest."""
         return tuple(sorted(self._open[-_MOST_OPEN:], key=lambda one: (-one.message, one.clause)))
 
-    def clause(self, request: OpenRequest) -> OwnerClause:
-        """The clause of a request."""
-        return self.messages[request.message].clauses[request.clause]
+    def name(self, value: TextReading) -> bool:
+        """Whether a value stands whole in any message, whatever is said of it there."""
+        return any(stands_whole(message.reading, value) for message in self.messages)
 
 
 @dataclass(slots=True)
@@ -200,8 +201,6 @@ class SessionEvidence:
     grants: tuple[StandingGrant, ...] = ()
     confirmed: tuple[frozenset[str], ...] = ()
     """For each call the owner confirmed in this session, its values in their normal form."""
-    pointed: frozenset[str] = frozenset()
-    """Ids of foreign texts the host knows the owner pointed at."""
     spent: dict[str, frozenset[str]] = field(default_factory=dict)
     is_bare_note: Callable[[str], bool] = lambda _: False
     """Whether remembered hearsay is only a note of the agent's, from a session that reports to nobody."""

@@ -9,12 +9,12 @@ from itertools import pairwise, takewhile
 
 from truekeep.trust.flow.evidence import SessionEvidence
 from truekeep.trust.flow.forms import LANGUAGES, act_stems, forms, name_words
-from truekeep.trust.flow.index import naming
+from truekeep.trust.flow.index import RARE, naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, read_table, stem
 from truekeep.trust.flow.requests import ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
-from truekeep.trust.flow.scope import RARE, RequestScope
+from truekeep.trust.flow.scope import RequestScope
 
 _NEAR = 3
 """Words before a number that say what it is."""

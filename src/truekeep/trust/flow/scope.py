@@ -11,21 +11,17 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from truekeep.trust.flow.evidence import OpenRequest, SessionEvidence, ValueOrigin
 from truekeep.trust.flow.forms import act_stems, common_words, copulas, denying_words, name_words
-from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
+from truekeep.trust.flow.index import RARE, HeldText, naming, places_of, run_at
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerClause, OwnerSaid, passage
 from truekeep.trust.flow.roles import words_of
 
-RARE = 20
-"""A word that stands in more memories than this tells none of them apart."""
 _NAMED_NEAR = 3
 """Words before a value that belong to it alone; earlier ones in the passage speak of all the values after them."""
-_MOST_OPEN = 40
-"""Open requests that a call is compared with, newest first. Nobody leaves more undone; each costs time."""
 _SHORTEST_LABEL = 4
 """Letters of a host's name that people say for the whole of it."""
 _BRACKET = re.compile(r" ?\([^()]{1,60}\)")
@@ -379,7 +375,7 @@ def denied_in(message: OwnerSaid) -> tuple[frozenset[str], ...]:
 
 def scopes(evidence: SessionEvidence, tool: str = "") -> Iterator[RequestScope]:
     """A scope for every open request, newest first."""
-    for request in islice(evidence.requests.open, _MOST_OPEN):
+    for request in evidence.requests.open:
         yield RequestScope(evidence, request, tool)
 
 
