@@ -6,6 +6,7 @@ python -m benchmarks soak       half an hour with TRUEKEEP_BENCH_SOAK=1800, a mi
 python -m benchmarks fairness   another tenant's recall while one caller does its worst
 python -m benchmarks postgres   keeps in PostgreSQL beside files; TRUEKEEP_BENCH_KEEPS=100000 for very many
 python -m benchmarks migrate    moving in beside the embedder alone; TRUEKEEP_BENCH_ENTRIES=100000 for a large memory
+python -m benchmarks startup    how long a desktop agent, Claude Code's hooks and a command wait for a process, warm
 python -m benchmarks memory     is what people said found again, side by side with plain cosine; takes paths of data
 python -m benchmarks screens    the screens on public sets, family by family; has options and tables of its own
 python -m benchmarks redteam    the published red-team report; has options and a table of its own
@@ -46,6 +47,7 @@ LONG = {
     "fairness": "benchmarks.serve_fairness",
     "postgres": "benchmarks.postgres",
     "migrate": "benchmarks.migrate",
+    "startup": "benchmarks.startup",
 }
 """Those that run only when they are named."""
 BOUNDARY = {

@@ -11,6 +11,7 @@ import hmac
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -173,6 +174,10 @@ class Boundary:
         """The agent's answer to the owner, without links and images that would carry private values away."""
         with self._ledger.reading():
             return check_reply(self.evidence(session), text)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Several answers that nothing is done on before the block ends, which share one write of the anchor."""
+        return self._ledger.group()
 
     def redeem(self, ticket_id: str, name: str, arguments: Mapping[str, Any], session: str | None = None) -> None:
         """Use a ticket up for just this call. A refusal is audited and raised as ``TicketRefused``."""

@@ -27,6 +27,8 @@ _MOST_READ = 256
 """Texts read closely for one value; of more the newest count."""
 _MOST_HELD = 20_000  # readings kept in memory; the oldest go first
 _MOST_RECENT = 4_096  # new hashes that wait beside the sorted ones until they are sorted in
+_FEW = 1_024
+"""Places that are filed without sorting, for which a process that judges one call would have to load numpy."""
 _MOST_KEYS = 4_096  # of one text; a hostile one cannot make its row large
 _MOST_ASKED = 10_000  # lookups that are remembered
 _HASH = 8
@@ -75,15 +77,20 @@ class ValuePostings:
         self._recent_count = 0
         self._gone: set[int] = set()
         self._all: dict[int, bytes] = {}
+        self._is_sorted = True
         self._asked: dict[int, list[int]] = {}
         """Answers since the last change; a call asks for the same keys again and again."""
         self.changes = 0
         """How often something was filed or forgotten."""
 
-    def fill(self, prints: Iterable[tuple[int, bytes]]) -> None:
+    def fill(self, prints: Sequence[tuple[int, bytes]]) -> None:
         """File many places that are not there yet."""
+        if len(prints) <= _FEW:
+            for place, print_ in prints:
+                self.put(place, print_)
+            return
         self._all.update(prints)
-        self._hashes = None
+        self._is_sorted = False
         self._changed()
 
     def put(self, place: int, print_: bytes) -> None:
@@ -112,7 +119,7 @@ class ValuePostings:
 
     def settle(self) -> None:
         """Sort in what came since, if it is much."""
-        if self._recent_count > _MOST_RECENT or self._hashes is None:
+        if self._recent_count > _MOST_RECENT or not self._is_sorted:
             self._sort()
 
     def places(self, key: str) -> list[int]:
@@ -140,7 +147,7 @@ class ValuePostings:
         return sorted(found, reverse=True)
 
     def _sort(self) -> None:
-        import numpy as np  # noqa: PLC0415 - loaded with the first look-up
+        import numpy as np  # noqa: PLC0415 - few memories need none
 
         prints = self._all
         sizes = np.fromiter((len(one) // _HASH for one in prints.values()), dtype=np.int64, count=len(prints))
@@ -152,6 +159,7 @@ class ValuePostings:
         present[hashes & np.uint64(len(present) - 1)] = True
         self._present = present.tobytes()
         self._recent, self._recent_count, self._gone = {}, 0, set()
+        self._is_sorted = True
 
 
 def _numbers(print_: bytes) -> Iterator[int]:
