@@ -35,10 +35,12 @@ _KEPT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
-    # An object that a repository lacks is fetched from where the repository says, by a program that it may name for any
-    # protocol. Its settings come before ours (protocol.allow) there, but not before these.
-    "GIT_ALLOW_PROTOCOL": "none",
+    # An object that is missing is missing: fetching it would start whatever the repository names as a transport. The
+    # settings of a repository can overrule a default on the command line, and no variable.
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    # A replaced object is shown here, and the real one is what everybody else gets.
+    "GIT_NO_REPLACE_OBJECTS": "1",
 }
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -60,12 +62,17 @@ class LineOrigin:
 
 
 def git_root(folder: Path) -> Path | None:
-    """The root of the repository that a folder lies in, if it lies in one."""
+    """The root of the repository that a folder lies in, if it lies in one.
+
+    A repository can name any other place as its working tree (``core.worktree``), and have that looked at instead of
+    itself. So the root is believed only where the folder lies in it and git's own folder lies there.
+    """
     try:
         answer = _git(folder, "rev-parse", "--show-toplevel")
     except GitFailed:
         return None
-    return Path(os.fsdecode(answer.rstrip(b"\n")))
+    root = Path(os.fsdecode(answer.removesuffix(b"\n")))
+    return root if folder.resolve().is_relative_to(root) and (root / ".git").exists() else None
 
 
 def hooks_folder(root: Path) -> Path:
@@ -131,7 +138,7 @@ def _blamed(answer: bytes) -> Iterator[tuple[bytes, LineOrigin]]:
 def last_commit(root: Path, name: str) -> LineOrigin:
     """The last commit that touched a path; nothing if git knows none."""
     try:
-        answer = _git(root, "log", "-1", "--no-ext-diff", "--format=%H%x00%an%x00%cI", "--", name)
+        answer = _git(root, "log", "-1", "--no-show-signature", "--format=%H%x00%an%x00%cI", "--", name)
     except GitFailed:
         return LineOrigin()
     parts = answer.decode("utf-8", "replace").rstrip("\n").split("\0")

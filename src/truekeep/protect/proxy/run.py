@@ -133,8 +133,8 @@ def guarded(server: Server[Any], host: str, token: str) -> ASGIApp:
 
 
 def _quiet() -> None:
-    """The log goes to standard error, without what the libraries repeat of a server's words."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="truekeep protect mcp: %(levelname)s %(message)s"
-    )
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    """Our own log goes to standard error, and nobody else's: libraries repeat a server's words, as long as they are."""
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(logging.Formatter("truekeep protect mcp: %(levelname)s %(message)s"))
+    shown.addFilter(logging.Filter("truekeep"))
+    logging.basicConfig(handlers=[shown], level=logging.WARNING)
