@@ -16,11 +16,22 @@ import psycopg
 from truekeep.stores.postgres_lines import forget_lines
 from truekeep.stores.postgres_schema import migrate
 
-_FOUND = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
+_NAMED = os.environ.get("TRUEKEEP_TEST_POSTGRES")
+"""The folder with the programs of another version: ``initdb`` and ``pg_ctl`` are enough for most tests."""
+_FOUND = [Path(_NAMED)] if _NAMED else [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
 _ON_PATH = shutil.which("pg_ctl")
 PROGRAMS = _FOUND[-1] if _FOUND else Path(_ON_PATH).parent if _ON_PATH else None
 SERVICE = "service"
 """The role that serves: it owns nothing and bypasses nothing."""
+
+
+def kill_all(data: Path) -> None:
+    """End every process of the server that has its data there, at once."""
+    parent = int((data / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    for process in (parent, *map(int, children)):
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 class Server:
@@ -54,11 +65,7 @@ class Server:
 
     def kill(self) -> None:
         """End every process of the server at once, as a power cut would."""
-        parent = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        for process in (parent, *map(int, children)):
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        kill_all(self.folder / "data")
 
     def promote(self) -> None:
         """Make a standby the primary."""
