@@ -29,6 +29,7 @@ KEEPS = int(os.environ.get("TRUEKEEP_BENCH_KEEPS", "2000"))
 PER_KEEP = 20
 PARTS = (100, 10, 3, 1)
 """The openings are measured at these parts of all keeps."""
+_AT_ONCE = 10_000
 SAMPLE = 15
 """Keeps that are opened at each of them, each once, so that none is fresher in the server's memory than the others."""
 
@@ -143,7 +144,9 @@ def _many(root: Path, database: Database) -> list[Figure]:
     empty, counts, sizes, walls, cpus = _size(database), [], [], [], []
     for part in PARTS:
         counts.append(max(1, KEEPS // part))
-        _multiply(database, counts[-1])
+        for first in range(counts[-2] + 1 if len(counts) > 1 else 1, counts[-1] + 1, _AT_ONCE):
+            _multiply(database, first, min(counts[-1], first + _AT_ONCE - 1))
+        database.run("VACUUM ANALYZE")
         sizes.append((_size(database) - empty) / counts[-1])
         times = _times(root, database, names)
         walls.append(statistics.median(times.wall))
@@ -167,18 +170,17 @@ def _exponent(counts: list[int], values: list[float]) -> float:
     return statistics.linear_regression([*map(math.log, counts)], [*map(math.log, values)]).slope
 
 
-def _multiply(database: Database, count: int) -> None:
-    """Let there be so many keeps with one's rows; their boxes do not open, and nobody opens them."""
+def _multiply(database: Database, first: int, last: int) -> None:
+    """Add keeps with one's rows, by their numbers; their boxes do not open, and nobody opens them."""
     one = place_of("one-0")
-    copies = f"(SELECT md5('copy ' || n)::uuid AS copy FROM generate_series(1, {count}) n) c"  # noqa: S608
+    copies = f"(SELECT md5('copy ' || n)::uuid AS copy FROM generate_series({first}, {last}) n) c"  # noqa: S608
     database.run(
         f"INSERT INTO truekeep.keeps(keep, name, key, data_keys) SELECT copy, copy::text, key, data_keys "  # noqa: S608
-        f"FROM truekeep.keeps, {copies} WHERE keep = '{one}' ON CONFLICT DO NOTHING",
+        f"FROM truekeep.keeps, {copies} WHERE keep = '{one}'",
         f"INSERT INTO truekeep.events SELECT copy, seq, body, state, hash FROM truekeep.events, {copies} "  # noqa: S608
-        f"WHERE keep = '{one}' ON CONFLICT DO NOTHING",
+        f"WHERE keep = '{one}'",
         f"INSERT INTO truekeep.sealed SELECT copy, tbl, seq, id, body, mac, card FROM truekeep.sealed, {copies} "  # noqa: S608
-        f"WHERE keep = '{one}' ON CONFLICT DO NOTHING",
-        "VACUUM ANALYZE",
+        f"WHERE keep = '{one}'",
     )
 
 
