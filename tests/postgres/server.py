@@ -79,10 +79,15 @@ class Server:
                 cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor is not None and cursor.description else []
 
-    def database(self) -> Database:
-        """A fresh, migrated database."""
-        name = f"keeps_{secrets.token_hex(4)}"
-        self.run(f"CREATE DATABASE {name}")
+    def database(self, disk: Path | None = None) -> Database:
+        """A fresh, migrated database, on a disk of its own if one is given."""
+        name, space = f"keeps_{secrets.token_hex(4)}", ""
+        if disk is not None:
+            if self._as:
+                shutil.chown(disk, "postgres", "postgres")
+            self.run(f"CREATE TABLESPACE of_{name} LOCATION '{disk}'")
+            space = f" TABLESPACE of_{name}"
+        self.run(f"CREATE DATABASE {name}{space}")
         with psycopg.connect(self.dsn(name), autocommit=True) as connection:
             migrate(connection, SERVICE)
         return Database(self, name)
