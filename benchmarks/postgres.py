@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.postgres.server import Database, Server
 
 from benchmarks.harness import Figure, cpu_per_call, median_ratio
+from benchmarks.postgres_costs import costs
 from truekeep import Keep
 from truekeep.config import Settings
 from truekeep.stores.postgres import place_of
@@ -47,7 +48,12 @@ def measure() -> list[Figure]:
             server.stop("fast")
             server.start()
             database = server.database()
-            return [*_by_turns(root, database), *_cold(root, database), *_many(root, database)]
+            return [
+                *_by_turns(root, database),
+                *_cold(root, database),
+                *costs(root, database),
+                *_many(root, database),
+            ]
         finally:
             server.stop()
 

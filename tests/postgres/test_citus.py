@@ -1,7 +1,7 @@
 """The conformance suite on a Citus cluster that somebody provides, with the tables distributed by keep.
 
-``TRUEKEEP_TEST_CITUS`` is the connection string of the owner of a database in which there is no schema ``truekeep`` yet,
-which is taken away again in the end. The role ``service`` is made, and has to be let in without a password.
+``TRUEKEEP_TEST_CITUS`` is the connection string of the owner of a database without a schema ``truekeep``: that is made,
+and taken away again in the end. The role ``service`` is made as well, and has to be let in without a password.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A disk that is really full: what was acknowledged stays, nothing is doubled, and writing goes on once there is room."""
+"""A disk that is really full: what was acknowledged stays, nothing is doubled, and later writing goes on."""
 
 from __future__ import annotations
 
