@@ -56,12 +56,14 @@ _AGREED = "Send the version that the server agreed to when the connection was op
 
 def mount(app: FastAPI, service: Service) -> None:
     """Serve MCP at ``/mcp`` of the application, for as long as it lives."""
-    is_one_process = service.settings.workers <= 1
+    is_one_process = service.settings.processes <= 1
 
     async def binder(context: Context, permit: Permit) -> Binding:
         request = cast(Request, context.request)
         call: ServiceCall = replace(request.scope[_CALL], permit=permit)
         permit.require(call.identity.capabilities)
+        if service.tracing is not None:
+            service.tracing.go_on(request.scope)
         turn: Turn = request.scope[TURN]
         async with turn.held():
             return await anyio.to_thread.run_sync(lambda: _bound(request, call, may_ask=is_one_process))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any
@@ -28,6 +27,7 @@ from truekeep import __version__
 from truekeep.errors import TruekeepError
 from truekeep.read.reader import sanitised_json
 from truekeep.serve.capabilities import Permit, permit
+from truekeep.serve.logs import ERROR, log_event
 from truekeep.serve.mcp import answers
 from truekeep.serve.mcp.asking import Asking, Context, PersonCall, Result
 from truekeep.serve.mcp.binding import Binding
@@ -39,8 +39,6 @@ from truekeep.trust import fence
 SNAPSHOT_URI, WAITING_URI = "truekeep://snapshot", "truekeep://waiting"
 Binder = Callable[[Context, Permit], Awaitable[Binding]]
 """Who is behind a request that takes this much: fixed by how the server was started, or by the token it came with."""
-
-_log = logging.getLogger(__name__)
 
 
 def build_server(binder: Binder, asking: Asking | None = None, profile: str = "truekeep") -> Server[Any]:
@@ -70,7 +68,7 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
             return answers.failed(error)
         except Exception:
             # What went wrong inside is for the log; the model is told only that it did.
-            _log.exception("the tool failed")
+            log_event("mcp.failed", ERROR, exc_info=True)
             return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
