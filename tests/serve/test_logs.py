@@ -37,9 +37,7 @@ def test_everything_that_is_logged_is_one_of_the_events_and_each_of_them_is_logg
 
 def test_nothing_of_the_service_logs_in_words_of_its_own() -> None:
     called = {(module, call.lineno, ast.unparse(call.func)) for module, call in calls()}
-    assert not [
-        one for one in called if one[2].startswith(("_log.", "logging.info", "logging.w", "print"))
-    ]
+    assert not [one for one in called if one[2].startswith(("_log.", "logging.info", "logging.w", "print"))]
 
 
 def line(record: logging.LogRecord) -> dict[str, object]:

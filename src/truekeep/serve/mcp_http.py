@@ -68,8 +68,11 @@ def mount(app: FastAPI, service: Service) -> None:
         async with turn.held():
             return await anyio.to_thread.run_sync(lambda: _bound(request, call, may_ask=is_one_process))
 
+    def note(tool: str, answer: str) -> None:
+        service.metrics.count("truekeep_tools_total", tool=tool, answer=answer)
+
     manager = StreamableHTTPSessionManager(
-        app=build_server(binder),
+        app=build_server(binder, note=note),
         # A session of the older protocol lives in one process; with several, each request stands for itself.
         stateless=not is_one_process,
         session_idle_timeout=_IDLE_SECONDS if is_one_process else None,

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
+    CallToolResult,
     ListResourcesResult,
     ListToolsResult,
     PaginatedRequestParams,
@@ -41,8 +42,16 @@ Binder = Callable[[Context, Permit], Awaitable[Binding]]
 """Who is behind a request that takes this much: fixed by how the server was started, or by the token it came with."""
 
 
-def build_server(binder: Binder, asking: Asking | None = None, profile: str = "truekeep") -> Server[Any]:
-    """The MCP server over whatever ``binder`` says a request is bound to, with the tools of a profile."""
+def build_server(
+    binder: Binder,
+    asking: Asking | None = None,
+    profile: str = "truekeep",
+    note: Callable[[str, str], None] = lambda _tool, _answer: None,
+) -> Server[Any]:
+    """The MCP server over whatever ``binder`` says a request is bound to, with the tools of a profile.
+
+    ``note`` is told of every call of a tool whether it was ``done``, ``failed`` or a person is ``asked`` first.
+    """
     said, tools, questions = words(profile), _tools(profile), asking or Asking()
     described = _described(profile)
 
@@ -59,6 +68,12 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="There is no such tool.")
+        result = await carried_out(tool, context, params)
+        is_done = isinstance(result, CallToolResult)
+        note(params.name, "asked" if not is_done else "failed" if result.is_error else "done")
+        return result
+
+    async def carried_out(tool: TruekeepTool, context: Context, params: CallToolRequestParams) -> Result:
         try:
             call = PersonCall(context, await bound(context, params.name), params)
             if params.request_state is not None:
