@@ -5,6 +5,7 @@ python -m benchmarks store      only those named
 python -m benchmarks soak       half an hour with TRUEKEEP_BENCH_SOAK=1800, a minute without
 python -m benchmarks fairness   another tenant's recall while one caller does its worst
 python -m benchmarks postgres   keeps in PostgreSQL beside files; TRUEKEEP_BENCH_KEEPS=100000 for very many
+python -m benchmarks processes  two service processes on one database beside one, and keeps that are cold
 python -m benchmarks migrate    moving in beside the embedder alone; TRUEKEEP_BENCH_ENTRIES=100000 for a large memory
 python -m benchmarks startup    how long a desktop agent, Claude Code's hooks and a command wait for a process, warm
 python -m benchmarks memory     is what people said found again, side by side with plain cosine; takes paths of data
@@ -46,6 +47,7 @@ LONG = {
     "soak": "benchmarks.serve_soak",
     "fairness": "benchmarks.serve_fairness",
     "postgres": "benchmarks.postgres",
+    "processes": "benchmarks.serve_processes",
     "migrate": "benchmarks.migrate",
     "startup": "benchmarks.startup",
 }

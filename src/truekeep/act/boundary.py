@@ -24,6 +24,7 @@ from truekeep.act.value_index import MemoryValueIndex
 from truekeep.errors import InvalidRequest, TicketRefused, UnknownId
 from truekeep.sessions.tools import declared_tools
 from truekeep.stores.records import memory_from, new_id
+from truekeep.text.view import stepped
 from truekeep.trust import fence
 from truekeep.trust.flow.decide import Answer, CallJudgement, judge, judge_call, taken_apart
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
@@ -137,6 +138,7 @@ class Boundary:
         self.tickets = Tickets(ledger)
         self.grants = Grants(ledger, channels, clock)
 
+    @stepped("act")
     def check(self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None) -> ActionAnswer:
         """Judge a call by where each of its values came from, and keep the answer."""
         chosen_run = session_name(run if run is not None else session)
@@ -185,6 +187,7 @@ class Boundary:
         if refused is not None:
             raise refused
 
+    @stepped("act")
     def redeem_together(
         self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], session: str | None = None
     ) -> list[TicketRefused | None]:
