@@ -74,7 +74,9 @@ class Keep:
         self.requests = house.way_in.gate.requests
         self.actions = house.acting.boundary
         self.grants = house.acting.boundary.grants
+        self.calls = house.acting.desk
         self.review = house.upkeep.review
+        self.memories = house.way_in.memory_desk
         self.audit = house.upkeep.audit
         self.entries = house.way_out.entries
         self.working = house.extraction.working
