@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ class Progress:
 
     def save(self, path: Path) -> None:
         draft = path.with_suffix(".draft")
-        draft.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False), "utf-8")
+        kept = {"next": self.next, "cpu": self.cpu, "answers": self.answers, "wins": self.wins}
+        draft.write_text(json.dumps(kept, indent=1, ensure_ascii=False), "utf-8")
         draft.replace(path)
 
 
@@ -90,7 +91,6 @@ def search(until: int, seconds: float, state: Path, told: Callable[[str], None])
         progress.answers[judged.answer.value] += 1
         if judged.answer is Answer.ALLOW:
             progress.wins.append(made)
-            told(f"win: {json.dumps(made, ensure_ascii=False)}")
         progress.next += 1
         if progress.next % 2_000 == 0 or progress.next == until:
             now = time.process_time()
