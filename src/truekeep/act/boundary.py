@@ -135,6 +135,9 @@ class Boundary:
         self._life = timedelta(minutes=settings.ticket_minutes)
         self._clock = clock
         self._quiet = QuietSpell()
+        self._took_in = False
+        """Whether a session took something in already: a process that ends after one text, as a hook does, looks up
+        nothing afterwards."""
         self.tickets = Tickets(ledger)
         self.grants = Grants(ledger, channels, clock)
 
@@ -270,8 +273,9 @@ class Boundary:
     def take_in(self, session: str) -> None:
         """Read what a session took in as soon as it is there, so that no call has to wait for it."""
         self._sessions.transcript(session).read_for_calls(self._declared(self._sessions.state(session)))
-        for index in self._values.indexes():
+        for index in self._values.indexes() if self._took_in else ():
             index.postings.settle()
+        self._took_in = True
 
     def evidence(self, session: str, purpose: str | None = None) -> SessionEvidence:
         """Everything this session could have got a value from, for a call of the tool that is its purpose."""
