@@ -22,6 +22,8 @@ PARTITIONS = 16
 KEEP_SETTING = "truekeep.keep"
 _LOCK = 7_304_182_019
 """The advisory lock under which migrations run; a number that nobody else uses."""
+LOCK_PATIENCE = 5_000
+"""Milliseconds a migration waits for a table in use: whoever comes after it to that table waits as long."""
 _TABLES = ("keeps", "sealed", "events")
 _THIS_KEEP = f"keep = nullif(current_setting('{KEEP_SETTING}', true), '')::uuid"
 
@@ -67,8 +69,20 @@ def _partitions(table: str) -> str:
     return made + "".join(_secured(f"{table}_{number:02}") for number in range(PARTITIONS))
 
 
+_SERVICE = f"""
+CREATE TABLE {SCHEMA}.service(
+    name text COLLATE "C" PRIMARY KEY, version bigint NOT NULL DEFAULT 1, box bytea NOT NULL,
+    at timestamptz NOT NULL DEFAULT now()
+);
+ALTER TABLE {SCHEMA}.service ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {SCHEMA}.service FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_the_service ON {SCHEMA}.service USING (true) WITH CHECK (true);
+"""
+"""What service processes share is no keep's. It is secured like every table, and what is in it is sealed."""
+
 MIGRATIONS: tuple[str, ...] = (
     _KEEPS + _DATA + "".join(map(_secured, _TABLES)) + _partitions("sealed") + _partitions("events"),
+    _SERVICE,
 )
 """One script for each version, in order. A released one is never edited; changes are appended."""
 
@@ -80,7 +94,7 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.migrations(
 """
 _VERSION = f"SELECT coalesce(max(version), 0) FROM {SCHEMA}.migrations"  # noqa: S608 - fixed names
 _GRANTS = f"GRANT USAGE ON SCHEMA {SCHEMA} TO {{role}}; GRANT SELECT ON {SCHEMA}.migrations TO {{role}}; " + "; ".join(
-    f"GRANT SELECT, INSERT, UPDATE, DELETE ON {SCHEMA}.{table} TO {{role}}" for table in _TABLES
+    f"GRANT SELECT, INSERT, UPDATE, DELETE ON {SCHEMA}.{table} TO {{role}}" for table in (*_TABLES, "service")
 )
 
 
@@ -111,7 +125,7 @@ def migrate(connection: psycopg.Connection[Any], role: str = "") -> tuple[int, i
 
 def _lock(connection: psycopg.Connection[Any]) -> None:
     """One migration at a time; and never one that makes a queue of the service's own statements behind it."""
-    connection.execute("SET LOCAL lock_timeout = '5s'")
+    connection.execute(f"SET LOCAL lock_timeout = {LOCK_PATIENCE}".encode())
     found = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (_LOCK,)).fetchone()
     if found is None or not found[0]:
         raise StoreBusy("Another process is migrating this database.", code="migrating", hint="Try again later.")
