@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from truekeep import Keep, Tool
@@ -32,6 +33,12 @@ def balance() -> ScriptedTool:
     return ScriptedTool("get_balance", "The balance of an account.", ("account",), RESULT)
 
 
+@cache
+def protection(make: Callable[..., Any], keep: Keep) -> Any:
+    """What protects agents with a keep: made once, as a program makes it."""
+    return make(keep=keep, tools=[BALANCE])
+
+
 def pydantic_ai(keep: Keep | None) -> Run:
     """Pydantic AI."""
     from pydantic_ai import Agent
@@ -40,7 +47,7 @@ def pydantic_ai(keep: Keep | None) -> Run:
 
     from truekeep.adapters.pydantic_ai import TruekeepCapability
 
-    capabilities = [TruekeepCapability(keep, tools=[BALANCE])] if keep else []
+    capabilities = [protection(TruekeepCapability, keep)] if keep else []
     agent = Agent(scripted(script()), tools=[framework_tool(balance())], capabilities=capabilities)
     return lambda: asyncio.run(agent.run(QUESTION, usage_limits=UsageLimits(request_limit=None)))
 
@@ -52,7 +59,7 @@ def strands(keep: Keep | None) -> Run:
 
     from truekeep.adapters.strands import TruekeepIntervention
 
-    interventions = [TruekeepIntervention(keep, tools=[BALANCE])] if keep else []
+    interventions = [protection(TruekeepIntervention, keep)] if keep else []
     model, tools = ScriptedModel(script()), [framework_tool(balance())]
     agent = Agent(model=model, tools=tools, interventions=interventions, callback_handler=None)
     return lambda: asyncio.run(agent.invoke_async(QUESTION))
@@ -69,7 +76,7 @@ def google_adk(keep: Keep | None) -> Run:
 
     from truekeep.adapters.google_adk import TruekeepPlugin
 
-    plugins: list[Any] = [TruekeepPlugin(keep=keep, tools=[BALANCE])] if keep else []
+    plugins: list[Any] = [protection(TruekeepPlugin, keep)] if keep else []
     agent = LlmAgent(name="clerk", model=ScriptedLlm(script=script()), tools=[framework_tool(balance())])
     sessions = InMemorySessionService()
     runner = Runner(app=App(name="desk", root_agent=agent, plugins=plugins), session_service=sessions)
@@ -90,7 +97,7 @@ def agent_framework(keep: Keep | None) -> Run:
     from truekeep.adapters.agent_framework import TruekeepProvider
 
     client = ScriptedClient(script(), function_invocation_configuration={"max_iterations": CALLS + 2})
-    providers = [TruekeepProvider(keep, tools=[BALANCE])] if keep else []
+    providers = [protection(TruekeepProvider, keep)] if keep else []
     agent = Agent(client=client, name="clerk", tools=[framework_tool(balance())], context_providers=providers)
     return lambda: asyncio.run(agent.run(QUESTION))
 

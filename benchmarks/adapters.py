@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks.adapter_worlds import ARGUMENTS, BALANCE, CALLS, QUESTION, RESULT, WORLDS
+from benchmarks.adapter_worlds import ARGUMENTS, BALANCE, CALLS, QUESTION, RESULT, WORLDS, protection
 from truekeep import Keep, Settings
 from truekeep.adapters.calls import AgentCall, ContextEntry, EntryKind, OfferedTool
 from truekeep.adapters.mediator import Mediator
@@ -63,8 +63,8 @@ def langgraph() -> Callable[[Keep | None], float]:
             return ChatResult(generations=[ChatGeneration(message=message)])
 
     def seconds(keep: Keep | None) -> float:
-        protection = [TruekeepMiddleware(keep, tools=[BALANCE])] if keep else []
-        agent: Any = create_agent(CallingModel(left=CALLS), [get_balance], middleware=protection)
+        middleware = [protection(TruekeepMiddleware, keep)] if keep else []
+        agent: Any = create_agent(CallingModel(left=CALLS), [get_balance], middleware=middleware)
         return _cpu(lambda: agent.invoke({"messages": [HumanMessage(QUESTION)]}, {"recursion_limit": 500}))
 
     return seconds

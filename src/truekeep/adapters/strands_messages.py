@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from strands import tool
 from strands.agent._agent_as_tool import _AgentAsTool
@@ -119,12 +120,24 @@ def _is_programs(spec: Mapping[str, Any], known: Any) -> bool:
         return bool(known.tool_spec.get("description") == spec.get("description"))
     if not isinstance(known, DecoratedFunctionTool):
         return False
+    made = _definitions.get(known)
+    if made is None or made[0] is not known._tool_func:
+        made = _definitions[known] = known._tool_func, _made_of(known)
+    return all(part in made[1] and made[1][part] == spec.get(part) for part in ("description", "inputSchema"))
+
+
+_definitions: WeakKeyDictionary[DecoratedFunctionTool[..., Any], tuple[Any, Mapping[str, Any]]] = WeakKeyDictionary()
+"""What the framework makes of a tool's function, worked out once: tools are shown again at each step."""
+
+
+def _made_of(known: Any) -> Mapping[str, Any]:
+    """The definition that the framework makes of a tool's function; empty if it can make none."""
     try:
         made = tool(known._tool_func, context=known._metadata._context_param or False).tool_spec
         ToolRegistry().validate_tool_spec(made)  # it also fills in what a schema leaves out
     except Exception:  # no function from which a definition could be made
-        return False
-    return all(made.get(part) == spec.get(part) for part in ("description", "inputSchema"))
+        return {}
+    return dict(made)
 
 
 def gives_output(known: Any) -> bool:

@@ -153,6 +153,7 @@ class TestAgentHooks(MediationConformance):
     hands_off = False  # its hosts have no such event
     modes = ("async",)
     passes_broken_arguments = False
+    offers_memory_tools = False  # an interceptor can give an agent no tools
 
     def build(
         self,

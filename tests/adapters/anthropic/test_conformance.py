@@ -115,6 +115,7 @@ class TestAnthropic(MediationConformance):
 
     hands_off = False  # the tool runner knows one agent
     passes_broken_arguments = False
+    offers_memory_tools = False  # the program gives it ``TruekeepMemoryTool``
 
     @pytest.fixture(autouse=True)
     def endpoints(self) -> Iterator[None]:

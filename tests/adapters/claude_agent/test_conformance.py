@@ -175,6 +175,7 @@ class TestClaudeAgent(MediationConformance):
 
     hands_off = False  # sub-agents answer their caller, none takes over
     modes = ("async",)
+    offers_memory_tools = False  # hooks can give an agent no tools; ``truekeep mcp`` does
 
     def build(
         self,
