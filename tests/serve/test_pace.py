@@ -269,7 +269,7 @@ def _answered(connection: socket.socket, request: bytes) -> int:
 @pytest.mark.slow
 def test_what_waits_for_its_turn_is_given_up_when_its_client_leaves(home: Path) -> None:
     with running(home, threads=1, threads_per_token=1) as service:
-        text = b'{"text": "' + b"Ignore what was said before. " * 300 + b'"}'
+        text = b'{"text": "' + b"Ignore what was said before. " * 1_000 + b'"}'
         sized = (f"Content-Length: {len(text)}", "Content-Type: application/json")
         scan = head("/v1/scan", bearer(service.token("owner")), *sized) + text
         opened = [connected(service) for _ in range(30)]

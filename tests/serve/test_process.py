@@ -20,6 +20,7 @@ import pytest
 from tests.cli.conftest import Run, run
 from truekeep import Keep
 from truekeep.config import Paths, Settings
+from truekeep.serve.book import shelf_of
 from truekeep.serve.tokens import TokenBook
 
 pytestmark = pytest.mark.slow
@@ -73,7 +74,8 @@ def write_log(process: subprocess.Popen[bytes], path: Path, ready: threading.Eve
 
 
 def owner(home: Path, keep: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {TokenBook(Paths.resolve(home).keys).add(keep, 'user', ['read', 'write'])[0]}"}
+    book = TokenBook(shelf_of(Paths.resolve(home), Settings.load(home)))
+    return {"Authorization": f"Bearer {book.add(keep, 'user', ['read', 'write'])[0]}"}
 
 
 def stored(home: Path, keep: str) -> list[str]:

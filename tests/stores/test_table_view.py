@@ -139,5 +139,7 @@ def test_who_is_shown_something_and_who_writes_do_not_wait_for_each_other_foreve
 
 def test_only_one_class_follows_tables() -> None:
     """The worker that is woken by new jobs keeps nothing of them."""
-    watching = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if ".watch(" in path.read_text()}
+    watching = {
+        path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if "ledger.watch(" in path.read_text()
+    }
     assert watching == {"stores/table_view.py", "extract/schedule.py"}

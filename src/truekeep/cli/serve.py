@@ -38,6 +38,8 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     from truekeep.serve.settings import ServeSettings  # noqa: PLC0415
 
     chosen = ServeSettings.load(Settings.load(Paths.resolve(home).config).serve, options)
+    if chosen.telemetry:
+        require_extra("otel", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
     chosen.require_safe()
     require_free(chosen)
     scheme = "https" if chosen.tls_certificate else "http"
@@ -54,9 +56,11 @@ def serve(home: str | None, output: str, **options: Any) -> None:
 
 def link_for(settings: ServeSettings, home: str | None, address: str) -> str:
     """A one-time link for whoever starts the service: they hold the keys, so they may do everything there."""
+    from truekeep.serve.book import shelf_of  # noqa: PLC0415
     from truekeep.serve.console.visits import Visits  # noqa: PLC0415
 
-    visits = Visits(Paths.resolve(home).keys, settings)
+    paths = Paths.resolve(home)
+    visits = Visits(shelf_of(paths, Settings.load(paths.config)), settings)
     return f"{address}/console/sign-in?once={visits.link('*', _login_name(), frozenset({'review', 'admin', 'read'}))}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from truekeep.cli.options import common
@@ -9,6 +11,9 @@ from truekeep.cli.output import console, print_json, table
 from truekeep.config import Paths, Settings
 from truekeep.trust.fence import one_line
 from truekeep.types import MEMBER, utc_moment
+
+if TYPE_CHECKING:
+    from truekeep.serve.tokens import TokenBook
 
 
 @click.group()
@@ -36,11 +41,10 @@ def add(
 
     Capabilities: read, write, credit, review, delete, admin, custom-prompts. The channel must allow them, too.
     """
-    from truekeep.serve.tokens import TokenBook, now  # noqa: PLC0415 - the service's parts load when they are asked for
+    from truekeep.serve.tokens import now  # noqa: PLC0415 - the service's parts load when they are asked for
 
-    paths = Paths.resolve(home)
-    secret, token = TokenBook(paths.keys).add(keep_name, channel, capabilities, subject=subject, days=days)
-    _warn_of_unknown(token.channel, Settings.load(paths.config))
+    secret, token = _book(home).add(keep_name, channel, capabilities, subject=subject, days=days)
+    _warn_of_unknown(token.channel, Settings.load(Paths.resolve(home).config))
     if output == "json":
         print_json({"token": secret, **token.as_dict(now())})
         return
@@ -48,6 +52,15 @@ def add(
     out.print(secret, soft_wrap=True)
     out.print("Keep it safe: it is not shown again.", style="bold yellow")
     out.print(f"id {token.id}, until {utc_moment(token.expires_at):%Y-%m-%d}", style="dim")
+
+
+def _book(home: str | None) -> TokenBook:
+    """The tokens of a home: beside its keys, or in its database."""
+    from truekeep.serve.book import shelf_of  # noqa: PLC0415
+    from truekeep.serve.tokens import TokenBook  # noqa: PLC0415
+
+    paths = Paths.resolve(home)
+    return TokenBook(shelf_of(paths, Settings.load(paths.config)))
 
 
 def _warn_of_unknown(channel: str, settings: Settings) -> None:
@@ -66,10 +79,10 @@ def list_tokens(home: str | None, output: str) -> None:
     """List every token: what it is for and whether it still counts."""
     from rich.text import Text  # noqa: PLC0415 - not needed for --help
 
-    from truekeep.serve.tokens import TokenBook, now  # noqa: PLC0415
+    from truekeep.serve.tokens import now  # noqa: PLC0415
 
     moment = now()
-    listed = [token.as_dict(moment) for token in TokenBook(Paths.resolve(home).keys).list()]
+    listed = [token.as_dict(moment) for token in _book(home).list()]
     if output == "json":
         print_json(listed)
         return
@@ -89,10 +102,31 @@ def list_tokens(home: str | None, output: str) -> None:
 @common
 def revoke(token_id: str, home: str | None, output: str) -> None:
     """Take a token back; a running service refuses it from the next request on."""
-    from truekeep.serve.tokens import TokenBook, now  # noqa: PLC0415
+    from truekeep.serve.tokens import now  # noqa: PLC0415
 
-    token = TokenBook(Paths.resolve(home).keys).revoke(token_id)
+    token = _book(home).revoke(token_id)
     if output == "json":
         print_json(token.as_dict(now()))
     else:
         console().print("Revoked.", style="green")
+
+
+@tokens.command()
+@common
+def accept(home: str | None, output: str) -> None:
+    """Let the tokens and sign-ins of a database count that was restored from a backup.
+
+    They are older than what was anchored, so a token that was revoked since then would count again: look at
+    'truekeep tokens list' afterwards, and revoke what has to be.
+    """
+    from truekeep.serve.book import shared_state  # noqa: PLC0415
+    from truekeep.serve.console.visits import VISITS  # noqa: PLC0415
+    from truekeep.serve.tokens import TOKENS  # noqa: PLC0415
+
+    paths = Paths.resolve(home)
+    shared = shared_state(paths, Settings.load(paths.config))
+    accepted = [name for name in (TOKENS, VISITS) if shared is not None and shared.accept(name)]
+    if output == "json":
+        print_json({"accepted": accepted})
+    else:
+        console().print(f"Accepted: {', '.join(accepted)}." if accepted else "Nothing was older than it should be.")

@@ -16,6 +16,7 @@ from truekeep.claims.newer import APART, DatedHit, newest_first
 from truekeep.search import windows
 from truekeep.search.about import stated
 from truekeep.stores.records import memory_from
+from truekeep.text.view import stepped
 from truekeep.trust.origin import AGENT
 from truekeep.types import Memory, Recalled, Standing
 
@@ -135,6 +136,7 @@ class Recaller:
         self._settings = settings
         self._corrected = Corrected(ledger)
 
+    @stepped("recall")
     def answer(self, query: RecallQuery) -> Recall:
         """The best k memories under the flood cap; ``influence_only`` filters before ranking is cut, not after."""
         withheld: Counter[str] = Counter()

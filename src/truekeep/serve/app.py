@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
-import logging
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from fastapi import FastAPI, Request
@@ -18,20 +17,22 @@ from starlette.responses import Response
 
 from truekeep import __version__
 from truekeep.config import Settings
-from truekeep.errors import TruekeepError, is_plain_name
+from truekeep.errors import MissingExtra, TruekeepError, is_plain_name
 from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
+from truekeep.serve.book import shared_state
 from truekeep.serve.chores import Chores
 from truekeep.serve.console import app as console
 from truekeep.serve.console.shell import PATH
 from truekeep.serve.console.visits import Visits
+from truekeep.serve.drain import Drain
 from truekeep.serve.edge import Edge
 from truekeep.serve.entrance import Entrance
 from truekeep.serve.limits import Buckets
-from truekeep.serve.logs import LOGGER
 from truekeep.serve.metrics import Metrics
 from truekeep.serve.pool import Pool
 from truekeep.serve.problem import DESCRIBED, problem, problem_of
+from truekeep.serve.replays import Replays
 from truekeep.serve.rest import ROUTERS
 from truekeep.serve.rest.openapi import ServedDocument, describe
 from truekeep.serve.service import Service
@@ -41,7 +42,9 @@ from truekeep.serve.warmup import Warmup
 from truekeep.serve.ways_in import require_permits
 from truekeep.trust.origin import keep_name
 
-_log = logging.getLogger(LOGGER)
+if TYPE_CHECKING:
+    from truekeep.serve.tracing import Tracing
+
 _WORDS = {404: ("not_found", "There is nothing at this address."), 405: ("method", "Not with this method.")}
 _UNKNOWN = "(unknown)"
 _UNICODE = "Send whole characters: an escape such as \\ud83d stands only before its other half."
@@ -49,9 +52,10 @@ _SPARE_THREADS = 4
 _SWITCH_SECONDS = 0.0001
 """How long a thread may keep the interpreter while others want it. A recall gives it up a dozen times, whenever it asks
 the database; with Python's 5 ms, two threads that never do would each time make it wait that long."""
-_OBJECTS = 50_000
-"""New objects before the garbage collector looks. With Python's 700 one large body has it look dozens of times, also at
-all that the open keeps hold, and nobody is served meanwhile."""
+_OBJECTS = 200_000
+"""New objects before the garbage collector looks. It looks at all of them in one piece, in which nobody is served: the
+values of two large bodies are half as many, take 10 to 40 ms, and are never garbage that only it would find. With
+Python's 700 one large body has it look dozens of times, also at all that the open keeps hold."""
 
 
 def create_app(
@@ -71,14 +75,19 @@ def create_app(
     chosen = serve or ServeSettings.load(pool.settings.serve)
     pool.shares.most = max(chosen.keeps, chosen.threads + 2)
     pool.shares.each = max(chosen.keeps_per_token, chosen.threads_per_token + 1)
-    tokens = TokenBook(pool.paths.keys)
+    metrics, shared = Metrics(), shared_state(pool.paths, pool.settings)
+    shelf = shared if shared is not None else pool.paths.keys
     service = Service(
         pool=pool,
-        authenticator=Authenticator(tokens, chosen),
-        buckets=Buckets(chosen.requests_per_second / max(1, chosen.workers), chosen.burst),
-        metrics=Metrics(),
+        authenticator=Authenticator(TokenBook(shelf), chosen),
+        buckets=Buckets(chosen.requests_per_second / chosen.processes, chosen.burst // chosen.processes),
+        metrics=metrics,
         settings=chosen,
         warmup=Warmup(pool.paths, when_warm),
+        replays=Replays(shared),
+        shared=shared,
+        drain=Drain(chosen.notice_seconds),
+        tracing=_tracing(chosen, metrics),
     )
     app = FastAPI(
         title="truekeep",
@@ -95,7 +104,7 @@ def create_app(
     document = describe(app)
     _answer_errors(app, document)
     mcp_http.mount(app, service)
-    visits = Visits(pool.paths.keys, chosen) if chosen.console else None
+    visits = Visits(shelf, chosen) if chosen.console else None
     if visits is not None:
         console.mount(app, service, visits, document)
     require_permits(app, beside=frozenset({"/openapi.json", "/mcp", PATH}))
@@ -112,24 +121,38 @@ def from_environment() -> Edge:
     return create_app(when_warm=gc.freeze)
 
 
+def _tracing(settings: ServeSettings, metrics: Metrics) -> Tracing | None:
+    """What sends spans and figures away, where the operator wants it: nothing of it is imported otherwise."""
+    if not settings.telemetry:
+        return None
+    try:
+        from truekeep.serve.tracing import Tracing  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise MissingExtra("otel") from error
+    return Tracing.over_otlp(metrics)
+
+
 def _lifespan(service: Service) -> Any:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # Whoever has a turn finds a thread; the rest are for what is done before a turn is taken.
         chosen = service.settings
         anyio.to_thread.current_default_thread_limiter().total_tokens = max(1, chosen.threads) + _SPARE_THREADS
-        chores = Chores(service.pool, chosen.chore_seconds, merge_hours=chosen.merge_hours)
+        chores = Chores(service.pool, chosen.chore_seconds, merge_hours=chosen.merge_hours, shared=service.shared)
         chores.start()
         service.warmup.start()
         if chosen.unsafe_no_auth:
             # The operator named this keep, so it is there from the start; no caller's reading would make it.
             await anyio.to_thread.run_sync(lambda: _make(service.pool, chosen.unsafe_no_auth))
         try:
-            yield
+            with service.drain.listening():
+                yield
         finally:
             # Requests are over by now; what is acknowledged is on the disk, so closing loses nothing.
             await anyio.to_thread.run_sync(chores.stop)
             await anyio.to_thread.run_sync(service.pool.close)
+            if service.tracing is not None:
+                await anyio.to_thread.run_sync(service.tracing.close)
 
     return lifespan
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
+import anyio.to_thread
 from starlette.datastructures import Headers
 
 from truekeep.errors import NotAuthenticated, TruekeepError
@@ -43,12 +44,14 @@ class Authenticator:
         presented = _presented(given)
         if self._issuer is not None and presented.count(".") == 2:
             return await self._issuer.identify(presented)
+        if self._tokens.is_remote:
+            return await anyio.to_thread.run_sync(self._tokens.identify, presented)
         return self._tokens.identify(presented)
 
     def holder(self, header: str) -> str | None:
         """The id of the home's own token in an Authorization header, if it counts. Of an issuer's nothing is known."""
         try:
-            return self._tokens.identify(_presented(header)).token_id
+            return self._tokens.remembered(_presented(header)).token_id
         except TruekeepError:
             return None
 

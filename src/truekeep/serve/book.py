@@ -1,17 +1,71 @@
-"""Books: small lists beside the keys, which every serving process reads again as soon as one of them has changed."""
+"""Books: small lists that every serving process reads again as soon as one of them has changed.
+
+They lie beside the keys; where keeps are in a database, they lie there, so that processes on all hosts have the same.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from truekeep.errors import KeyUnavailable
 from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry
 
+if TYPE_CHECKING:
+    from truekeep.config import Paths, Settings
+    from truekeep.stores.postgres_service import BookChange, SharedState
+
 Content = TypeVar("Content")
+Shelf: TypeAlias = "Path | SharedState"
+"""Where the books of a home are: in its key directory, or in its database."""
+
+
+class Readable(Protocol[Content]):
+    """A book, wherever it is."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether looking at it takes a question over the network, which nobody may ask on the event loop."""
+
+    def current(self) -> Content:
+        """What it says now."""
+
+    def remembered(self) -> Content:
+        """What it said when it was last looked at."""
+
+    def changing(self) -> Any:
+        """What it says, while nobody else changes it."""
+
+    def write(self, members: Mapping[str, Any]) -> None:
+        """Put new content in the place of the old, inside ``changing``."""
+
+
+def shelf_of(paths: Paths, settings: Settings) -> Shelf:
+    """Where the books of that home are."""
+    return shared_state(paths, settings) or paths.keys
+
+
+def shared_state(paths: Paths, settings: Settings) -> SharedState | None:
+    """What the processes of a service share in a database, if there is one."""
+    if not settings.store:
+        return None
+    from truekeep.stores.files import database_keyring  # noqa: PLC0415 - loads the cryptography
+
+    database_keyring(paths, settings)  # refuses a setting that names no database, and a driver that is not installed
+    from truekeep.stores.postgres_service import SharedState  # noqa: PLC0415 - an extra
+
+    return SharedState(paths, settings)
+
+
+def book_on(shelf: Shelf, kind: str, decode: Callable[[Mapping[str, Any]], Content]) -> Readable[Content]:
+    """The book of that kind."""
+    if isinstance(shelf, Path):
+        return Book(shelf / f"{kind}.json", kind, decode)
+    return DatabaseBook(shelf, kind, decode)
 
 
 class Book(Generic[Content]):
@@ -24,6 +78,15 @@ class Book(Generic[Content]):
         self._lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None
         self._known = decode({})
+
+    @property
+    def is_remote(self) -> bool:
+        """Looking at a file's stamp holds nobody up."""
+        return False
+
+    def remembered(self) -> Content:
+        """What it says now: a look costs next to nothing."""
+        return self.current()
 
     def current(self) -> Content:
         """What it says now."""
@@ -61,3 +124,56 @@ class Book(Generic[Content]):
         except OSError as error:
             raise KeyUnavailable(f"The {self._kind} cannot be read: {self._path}") from error
         return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+class DatabaseBook(Generic[Content]):
+    """A sealed row of the database that is asked for its version at every look, and read again when it has changed."""
+
+    def __init__(self, shared: SharedState, kind: str, decode: Callable[[Mapping[str, Any]], Content]) -> None:
+        self._shared = shared
+        self._kind = kind
+        self._decode = decode
+        self._lock = threading.Lock()
+        self._seen = 0
+        self._known = decode({})
+        self._open = threading.local()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whoever looks waits for the database."""
+        return True
+
+    def remembered(self) -> Content:
+        """What it said when it was last looked at."""
+        return self._known
+
+    def current(self) -> Content:
+        """What it says now. Whoever comes asks anew: a look that began before a change does not count after it."""
+        version = self._shared.version(self._kind)
+        with self._lock:
+            if version != self._seen:
+                book = self._shared.book(self._kind)
+                self._known = self._decoded(book.data) if book is not None else self._decode({})
+                self._seen = book.version if book is not None else 0
+            return self._known
+
+    @contextmanager
+    def changing(self) -> Iterator[Content]:
+        """What it says, while no process on any host changes it; what is written counts when the block has ended."""
+        with self._shared.changing(self._kind) as change:
+            self._open.change = change
+            try:
+                yield self._decoded(change.book.data)
+            finally:
+                del self._open.change
+
+    def write(self, members: Mapping[str, Any]) -> None:
+        """Put new content in the place of the old; only while it is being changed."""
+        change: BookChange = self._open.change
+        change.data = json.dumps({"version": VERSION, **members}).encode()
+
+    def _decoded(self, data: bytes) -> Content:
+        try:
+            return self._decode(json.loads(data) if data else {})
+        except (TypeError, KeyError, ValueError) as error:
+            raise KeyUnavailable(f"The {self._kind} in the database are not of this version.") from error

@@ -2,31 +2,37 @@
 
 What is due is written down in the keeps themselves. A restart therefore loses nothing: the round that looks at every
 keep finds it again. Keeps that are open are looked at every few seconds, all others little by little.
+
+Where keeps are in a database, every process looks at those that it has open, and a lease by the database's clock sees
+to it that no two look at one; whoever has the lease of the round looks at all others.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truekeep import disk
 from truekeep.errors import TruekeepError
-from truekeep.serve.logs import LOGGER
+from truekeep.serve.logs import WARNING, log_event
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
     from truekeep.serve.pool import Pool
+    from truekeep.stores.postgres_service import SharedState
 
-_log = logging.getLogger(LOGGER)
 _OTHERS_A_ROUND = 8
 """Keeps that are opened only for their chores, at a time: requests come first."""
 _ALL_SECONDS = 3_600.0
 """How often every keep is looked at, also one that nobody has used."""
+_LEASE_SECONDS = 120.0
+"""For how long others leave alone what this process has begun; one that died is waited for so long."""
+_ROUND = "chores"
 
 
 def tidy(keep: Keep) -> None:
@@ -50,11 +56,13 @@ class Chores:
         every: float,
         *,
         merge_hours: float = 0.0,
+        shared: SharedState | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pool = pool
         self._every = every
         self._merge_seconds = merge_hours * 3_600
+        self._shared = shared
         self._clock = clock
         self._merged: dict[str, float] = {}
         self._over = threading.Event()
@@ -79,13 +87,18 @@ class Chores:
         if self._lock_file is not None:
             os.close(self._lock_file)
             self._lock_file = None
+        if self._shared is not None:
+            with suppress(TruekeepError):  # else they end by themselves
+                self._shared.end_leases()
 
-    def round(self) -> int:
+    def round(self, *, is_of_all: bool = True) -> int:
         """Look at every open keep and at a few of the others; how many were looked at."""
         open_now = self._pool.open_names()
-        if self._clock() >= self._all_due:
+        if is_of_all and self._clock() >= self._all_due:
             self._all_due = self._clock() + _ALL_SECONDS
             self._waiting |= dict.fromkeys(self._pool.names())
+            if self._shared is not None:
+                self._shared.drop_answers()
         # One that was closed to make room may have something that was not due yet.
         self._waiting |= dict.fromkeys(self._were_open.difference(open_now))
         self._were_open = set(open_now)
@@ -101,14 +114,16 @@ class Chores:
 
     def _look_at(self, name: str) -> None:
         try:
+            if self._shared is not None and not self._shared.lease_of_keep(_ROUND, name, _LEASE_SECONDS):
+                return
             with self._pool.borrow(name) as keep:
                 tidy(keep)
                 if self._is_to_be_merged(name):
                     merge(keep)
         except TruekeepError as error:
-            _log.warning("chore failed", extra={"code": error.code})
+            log_event("chore.failed", WARNING, code=error.code)
         except Exception as error:
-            _log.warning("chore failed", extra={"error": type(error).__name__})
+            log_event("chore.failed", WARNING, error=type(error).__name__)
 
     def _is_to_be_merged(self, name: str) -> bool:
         """Once in so many hours; the first time after that long, so that a restart does not merge everything."""
@@ -122,8 +137,13 @@ class Chores:
 
     def _loop(self) -> None:
         while not self._over.wait(self._every):
-            if self._is_mine():
-                self.round()
+            try:
+                if self._shared is not None:
+                    self.round(is_of_all=self._shared.lease(_ROUND, _LEASE_SECONDS))
+                elif self._is_mine():
+                    self.round()
+            except TruekeepError as error:  # the database does not answer; the next round may
+                log_event("chore.failed", WARNING, code=error.code)
 
     def _is_mine(self) -> bool:
         if self._lock_file is not None:
@@ -133,5 +153,5 @@ class Chores:
             disk.make_directory(path.parent)
             self._lock_file = disk.try_lock(path)
         except OSError as error:
-            _log.warning("chores cannot be locked", extra={"error": type(error).__name__})
+            log_event("chore.not_locked", WARNING, error=type(error).__name__)
         return self._lock_file is not None

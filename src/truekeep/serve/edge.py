@@ -8,7 +8,6 @@ and counts and logs what became of it. An answer leaves in pieces, so that only 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import secrets
 import time
@@ -23,9 +22,9 @@ from truekeep.errors import ServiceBusy, TruekeepError
 from truekeep.serve.bodies import LATER, App, Bodies, Message, Receive, RequestRefused, Scope, Send
 from truekeep.serve.entrance import ADMISSION, Admission, Entrance
 from truekeep.serve.limits import Shares
-from truekeep.serve.logs import LOGGER
+from truekeep.serve.logs import ERROR, INFO, log_event
 from truekeep.serve.pace import Lane, LoopPace, task_factory
-from truekeep.serve.problem import problem, problem_of
+from truekeep.serve.problem import CODE, problem, problem_of
 from truekeep.serve.protocol import GONE
 from truekeep.serve.sender import Sender, sender_of
 from truekeep.serve.service import KEEP, Service
@@ -34,7 +33,6 @@ from truekeep.serve.turns import Turns
 REQUEST = "truekeep.request"
 IDENTITY = "truekeep.identity"
 TURN = "truekeep.turn"
-_log = logging.getLogger(LOGGER)
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _KEEPS = "/keeps/"
 _HEALTH = "/v1/health"
@@ -64,6 +62,9 @@ class Edge:
         self._bodies = Bodies(self.settings)
         metrics = service.metrics
         metrics.describe("truekeep_requests_total", "Requests, by method, route and status.")
+        metrics.describe("truekeep_problems_total", "Refusals and failures, by method, route and code.")
+        metrics.gauge("truekeep_open_keeps", "Keeps held open.", lambda: float(len(service.pool.open_names())))
+        metrics.gauge("truekeep_ready", "Whether it takes requests.", lambda: float(not service.drain.is_on))
         metrics.gauge("truekeep_body_bytes", "Bytes of request bodies held now.", lambda: float(self._bodies.held))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,10 +138,22 @@ class _Passage:
         self._receive = receive
         self._send = send
         self._status = 0
+        self._code = ""
+        """The code of the problem that it was answered with."""
         self._id = _request_id(scope)
         self._scope[REQUEST] = self._id
 
     async def go(self) -> None:
+        tracing = self._edge._service.tracing
+        if tracing is None:
+            await self._gone()
+            return
+        with tracing.request(self._scope) as span:
+            method, route, failure = await self._gone()
+            tracing.answered(span, method, route, self._status, failure)
+
+    async def _gone(self) -> tuple[str, str, str]:
+        """The request's method, its route and what failed, if anything did."""
         started = time.perf_counter()
         failure = ""
         try:
@@ -154,7 +167,8 @@ class _Passage:
             hint = f"Request {self._id}."
             await self._answer(problem(500, "internal_error", "Something went wrong here.", hint=hint))
         finally:
-            self._note(time.perf_counter() - started, failure)
+            named = self._note(time.perf_counter() - started, failure)
+        return (*named, failure)
 
     async def _answer(self, response: Response) -> None:
         """What is told instead, unless an answer has begun."""
@@ -165,8 +179,12 @@ class _Passage:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = list(message.get("headers", ()))
+            self._code = next((value.decode() for name, value in headers if name == CODE), "")
+            headers = [pair for pair in headers if pair[0] != CODE]
             sent = {name for name, _ in headers}
             headers += [pair for pair in _HEADERS if pair[0] not in sent]
+            if self._edge._service.drain.is_on and b"connection" not in sent:
+                headers.append((b"connection", b"close"))
             message = {**message, "headers": [*headers, (b"x-request-id", self._id.encode())]}
             self._give_back_turn(dict(headers))
         for piece in _pieces(message):
@@ -178,19 +196,21 @@ class _Passage:
         if turn is not None and b"content-length" in headers:
             turn.give_back()
 
-    def _note(self, seconds: float, failure: str) -> None:
+    def _note(self, seconds: float, failure: str) -> tuple[str, str]:
         # Only the route's template is kept: a path may hold names and ids.
         route = getattr(self._scope.get("route"), "path", "other")
         method, status = self._scope["method"], str(self._status)
         method = method if method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE") else "other"
         self._edge._service.metrics.count("truekeep_requests_total", method=method, route=route, status=status)
+        if self._code:
+            self._edge._service.metrics.count("truekeep_problems_total", method=method, route=route, code=self._code)
         self._edge._service.metrics.took(seconds, route=route)
         identity = self._scope.get(IDENTITY)
-        level = logging.ERROR if self._status >= 500 or failure else logging.INFO
-        if _log.isEnabledFor(level):
-            members = {"request": self._id, "method": method, "route": route, "status": self._status}
-            members |= {"ms": round(seconds * 1000, 2), "token": getattr(identity, "token_id", None)}
-            _log.log(level, "request", extra=members | ({"error": failure} if failure else {}))
+        level = ERROR if self._status >= 500 or failure else INFO
+        members = {"request": self._id, "method": method, "route": route, "status": self._status}
+        members |= {"ms": round(seconds * 1000, 2), "token": getattr(identity, "token_id", None)}
+        log_event("request", level, **members, **({"error": failure} if failure else {}))
+        return method, route
 
 
 def _pieces(message: Message) -> Iterator[Message]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -20,9 +19,8 @@ from urllib.parse import urlsplit
 import jwt
 
 from truekeep.errors import ConfigError, ServiceBusy
-from truekeep.serve.logs import LOGGER
+from truekeep.serve.logs import WARNING, log_event
 
-_log = logging.getLogger(LOGGER)
 KEY_KINDS = {"RSA": ("RS", "PS"), "EC": ("ES",), "OKP": ("Ed",)}
 _KEYS_CAP = 200_000
 """Bytes of an issuer's keys; more is not read."""
@@ -134,7 +132,7 @@ def _downloaded(source: str) -> dict[str | None, jwt.PyJWK] | None:
                     return None
         return _parsed(bytes(content))
     except Exception as error:  # whatever an issuer sends, the fetch ends
-        _log.warning("the issuer's keys cannot be had", extra={"error": type(error).__name__})
+        log_event("issuer.failed", WARNING, error=type(error).__name__)
         return None
 
 

@@ -56,18 +56,23 @@ _AGREED = "Send the version that the server agreed to when the connection was op
 
 def mount(app: FastAPI, service: Service) -> None:
     """Serve MCP at ``/mcp`` of the application, for as long as it lives."""
-    is_one_process = service.settings.workers <= 1
+    is_one_process = service.settings.processes <= 1
 
     async def binder(context: Context, permit: Permit) -> Binding:
         request = cast(Request, context.request)
         call: ServiceCall = replace(request.scope[_CALL], permit=permit)
         permit.require(call.identity.capabilities)
+        if service.tracing is not None:
+            service.tracing.go_on(request.scope)
         turn: Turn = request.scope[TURN]
         async with turn.held():
             return await anyio.to_thread.run_sync(lambda: _bound(request, call, may_ask=is_one_process))
 
+    def note(tool: str, answer: str) -> None:
+        service.metrics.count("truekeep_tools_total", tool=tool, answer=answer)
+
     manager = StreamableHTTPSessionManager(
-        app=build_server(binder),
+        app=build_server(binder, note=note),
         # A session of the older protocol lives in one process; with several, each request stands for itself.
         stateless=not is_one_process,
         session_idle_timeout=_IDLE_SECONDS if is_one_process else None,

@@ -11,6 +11,8 @@ from collections.abc import Callable
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[tuple[str, str], ...]
+Counted = Callable[[str, dict[str, str]], None]
+Took = Callable[[float, dict[str, str]], None]
 
 
 class Metrics:
@@ -22,7 +24,16 @@ class Metrics:
         self._seconds: dict[Labels, list[float]] = {}
         self._gauges: dict[str, Callable[[], float]] = {}
         self._help: dict[str, str] = {}
+        self._listeners: list[tuple[Counted, Took]] = []
         self._worker = (("worker", str(os.getpid())),)
+
+    def pass_on(self, counted: Counted, took: Took) -> None:
+        """Tell somebody else of every count and every time as well."""
+        self._listeners.append((counted, took))
+
+    def told_of(self, name: str) -> str:
+        """What a metric counts, as it was described."""
+        return self._help.get(name, name)
 
     def describe(self, name: str, text: str) -> None:
         """What a metric counts."""
@@ -33,6 +44,8 @@ class Metrics:
         """One more."""
         with self._lock:
             self._counts.setdefault(name, Counter())[tuple(sorted(labels.items()))] += 1
+        for counted, _ in self._listeners:
+            counted(name, labels)
 
     def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         """A value that is read when somebody asks."""
@@ -46,6 +59,8 @@ class Metrics:
             cells = self._seconds.setdefault(key, [0.0] * (len(_BOUNDS) + 2))
             cells[bisect_left(_BOUNDS, seconds)] += 1
             cells[-1] += seconds
+        for _, passed in self._listeners:
+            passed(seconds, labels)
 
     def text(self) -> str:
         """Everything, as Prometheus reads it."""
@@ -58,7 +73,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     def _counter(self, name: str) -> list[str]:
-        head = [f"# HELP {name} {self._help.get(name, name)}", f"# TYPE {name} counter"]
+        head = [f"# HELP {name} {self.told_of(name)}", f"# TYPE {name} counter"]
         return head + [f"{name}{self._labels(key)} {count}" for key, count in sorted(self._counts[name].items())]
 
     def _histogram(self, name: str) -> list[str]:

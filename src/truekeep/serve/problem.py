@@ -53,6 +53,8 @@ _BY_CODE = {
     "etag_mismatch": 412,
     "etag_missing": 428,
 }
+CODE = b"x-truekeep-code"
+"""Where an answer has its code on its way to the edge, which counts it and takes it away."""
 _AGAIN = {401: {"WWW-Authenticate": 'Bearer realm="truekeep"'}, 429: {"Retry-After": "1"}, 503: {"Retry-After": "1"}}
 
 
@@ -82,7 +84,8 @@ def problem(
     }
     # The one sanitiser once more: whatever an error came to hold, no reader of it is told to do anything.
     told = sanitised_json(body | more)
-    return JSONResponse(told, status, {**_AGAIN.get(status, {}), **(headers or {})}, MEDIA_TYPE)
+    given = {**_AGAIN.get(status, {}), **(headers or {}), CODE.decode(): code}
+    return JSONResponse(told, status, given, MEDIA_TYPE)
 
 
 def status_of(error: TruekeepError) -> int:

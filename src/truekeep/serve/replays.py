@@ -1,26 +1,32 @@
 """Replays: a write that is sent again with the same Idempotency-Key gets the answer it got, and is not done twice.
 
-Answers are remembered by this process. That a batch of memories is not stored twice holds beyond it: the keep itself
-writes the request's name down with what it stored. Once something was erased in a keep, by whichever process, no answer
-from before is given again: it may hold what was erased.
+Answers are remembered by this process, and where keeps are in a database they are shared with all others, sealed. That
+a batch of memories is not stored twice needs neither: the keep itself writes the request's name down with what it
+stored, and the answer is made of that note. Once something was erased in a keep, by whichever process, no answer from
+before is given again: it may hold what was erased.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.responses import Response
 
 from truekeep.config import NAME_CAP
-from truekeep.errors import InvalidRequest, TicketRefused
+from truekeep.errors import InvalidRequest, TicketRefused, TruekeepError
 from truekeep.records.idempotency import RequestDone
 from truekeep.serve.limits import Shares
+
+if TYPE_CHECKING:
+    from truekeep.stores.postgres_service import SharedState
 
 _KEY = re.compile(rf"[!-~]{{1,{NAME_CAP}}}", re.ASCII)
 _MOST, _MOST_OF_ONE = 4_096, 512
@@ -44,9 +50,12 @@ class Attempt:
     name: str
     content: str
     token: str = ""
+    keep: str = ""
 
     @classmethod
-    def of(cls, who: tuple[str, ...], what: tuple[str, ...], key: str, body: bytes, token: str = "") -> Attempt:
+    def of(
+        cls, who: tuple[str, ...], what: tuple[str, ...], key: str, body: bytes, token: str = "", keep: str = ""
+    ) -> Attempt:
         """Somebody's attempt at something, under the client's key; its answer takes one of the token's places."""
         if not _KEY.fullmatch(key):
             raise InvalidRequest(
@@ -54,7 +63,7 @@ class Attempt:
                 code="invalid_idempotency_key",
                 hint=f"Use 1 to {NAME_CAP} printable ASCII characters without spaces.",
             )
-        return cls(digest(digest(*who), digest(*what), key), hashlib.sha256(body).hexdigest(), token)
+        return cls(digest(digest(*who), digest(*what), key), hashlib.sha256(body).hexdigest(), token, keep)
 
     @property
     def digest(self) -> str:
@@ -83,16 +92,41 @@ class _Answer:
 
 
 class Replays:
-    """The answers to requests with a key that this process gave."""
+    """The answers to requests with a key that this process gave, or others that share theirs."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: SharedState | None = None) -> None:
         self._lock = threading.Lock()
         self._answers: dict[str, _Answer] = {}
         self._shares: Shares[str] = Shares(_MOST, _MOST_OF_ONE)
+        self._shared = shared
 
-    def once(self, attempt: Attempt, log: ErasureLog | None, do: Callable[[], Response]) -> Response:
-        """Do it, or answer as before; without a log, also after an erasure: the answer holds nothing to erase."""
+    def once(
+        self, attempt: Attempt, log: ErasureLog | None, do: Callable[[], Response], *, is_made_anew: bool = False
+    ) -> Response:
+        """Do it, or answer as before; without a log, also after an erasure: the answer holds nothing to erase.
+
+        An answer that ``is_made_anew`` of what the keep noted is not shared: every process can make it.
+        """
+        shared = None if is_made_anew else self._shared
         head = log.head() if log is not None else 0
+        known = self._known(attempt, head)
+        if known is None:
+            try:
+                known = _of_another(shared, attempt)
+            except BaseException:
+                self._forget(attempt)
+                raise
+            if known is None:
+                return self._told(attempt, log, head, self._done(attempt, do), shared)
+            with self._lock:
+                self._answers[attempt.name] = known
+        if log is not None and known.response is not None and log.has_erased_since(known.head):
+            with self._lock:
+                known.response, known.is_erased = None, True
+        return _again(known, attempt)
+
+    def _known(self, attempt: Attempt, head: int) -> _Answer | None:
+        """What was answered here, or is being worked on here; if nothing, it is from now on."""
         with self._lock:
             known = self._answers.get(attempt.name)
             if known is None or time.monotonic() - known.at > _LIFE_SECONDS:
@@ -102,12 +136,24 @@ class Replays:
                     self._drop(oldest)
                 self._answers[attempt.name] = _Answer(attempt.content, head)
                 self._shares.use(attempt.token, attempt.name)
-        if known is None:
-            return self._done(attempt, do)
-        if log is not None and known.response is not None and log.has_erased_since(known.head):
-            with self._lock:
-                known.response, known.is_erased = None, True
-        return _again(known, attempt)
+            return known
+
+    def _told(
+        self, attempt: Attempt, log: ErasureLog | None, head: int, response: Response, shared: SharedState | None
+    ) -> Response:
+        """Share an answer. What was asked for is done, so a database that fails now changes nothing about it."""
+        if shared is None:
+            return response
+        with self._lock:
+            known = self._answers.get(attempt.name)
+        with suppress(TruekeepError):
+            if log is None or log.has_erased_since(head):
+                shared.drop_answers(attempt.keep)
+            if known is not None and known.response is not None:
+                status, body, headers, media_type = known.response
+                told = [known.content, known.head, status, body.decode("latin-1"), headers, media_type]
+                shared.keep_answer(attempt.keep, attempt.name, json.dumps(told).encode())
+        return response
 
     def _done(self, attempt: Attempt, do: Callable[[], Response]) -> Response:
         try:
@@ -133,6 +179,15 @@ class Replays:
     def _drop(self, name: str) -> None:
         self._answers.pop(name, None)
         self._shares.drop(name)
+
+
+def _of_another(shared: SharedState | None, attempt: Attempt) -> _Answer | None:
+    """What another process answered."""
+    told = shared.answer(attempt.keep, attempt.name) if shared is not None else None
+    if told is None:
+        return None
+    content, head, status, body, headers, media_type = json.loads(told)
+    return _Answer(content, head, response=(status, body.encode("latin-1"), headers, media_type))
 
 
 def _again(known: _Answer, attempt: Attempt) -> Response:

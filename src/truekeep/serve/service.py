@@ -15,6 +15,7 @@ from truekeep.audit.log import ERASURE, FORGETTING, Audit
 from truekeep.errors import NotAllowed, NotAuthenticated, UnknownChannel
 from truekeep.records.idempotency import RequestDone
 from truekeep.serve.aliases import AliasBook
+from truekeep.serve.drain import Drain
 from truekeep.serve.entrance import ADMISSION, Admission
 from truekeep.serve.replays import Attempt, Replays, digest
 from truekeep.types import Verdict
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from truekeep.serve.metrics import Metrics
     from truekeep.serve.pool import Lease, Pool
     from truekeep.serve.settings import ServeSettings
+    from truekeep.serve.tracing import Tracing
     from truekeep.serve.warmup import Warmup
+    from truekeep.stores.postgres_service import SharedState
 
 KEEP = "truekeep.keep"
 """Where the edge leaves the keep that an address names."""
@@ -50,6 +53,11 @@ class Service:
     warmup: Warmup
     replays: Replays = field(default_factory=Replays)
     aliases: AliasBook = field(default_factory=AliasBook)
+    drain: Drain = field(default_factory=lambda: Drain(0.0))
+    tracing: Tracing | None = None
+    """Where spans of requests go, if anywhere."""
+    shared: SharedState | None = None
+    """What all processes have together, where there is a database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +82,14 @@ class ServiceCall:
     def once(self, do: Callable[[], Response], again: Again | None = None, *, is_receipt: bool = False) -> Response:
         """Answer a request that is sent again as it was answered before.
 
-        This process remembers its answers. What another one, or one before a restart, did under the key is known by the
-        keep's note: ``again`` makes the answer of the verdicts in it. After an erasure no answer is given again but the
-        one that ``is_receipt`` of it.
+        This process remembers its answers, and shares them where keeps are in a database. What another one, or one
+        before a restart, did under the key is known by the keep's note: ``again`` makes the answer of the verdicts in
+        it. After an erasure no answer is given again but the one that ``is_receipt`` of it.
         """
         if self.attempt is None:
             return do()
-        return self.service.replays.once(self.attempt, None if is_receipt else self, lambda: _carried_out(do, again))
+        log = None if is_receipt else self
+        return self.service.replays.once(self.attempt, log, lambda: _carried_out(do, again), is_made_anew=bool(again))
 
     def head(self) -> int:
         """How far the log of the keep goes that this call is about."""
@@ -177,7 +186,7 @@ async def admitted(request: Request, permit: Permit) -> None:
     key = request.headers.get("idempotency-key")
     if key is not None and request.method not in _READING:
         body, token = await request.body(), call.identity.token_id
-        call = replace(call, attempt=Attempt.of(_who(call), _what(request), key, body, token))
+        call = replace(call, attempt=Attempt.of(_who(call), _what(request), key, body, token, _who(call)[0]))
     request.scope[_CALL] = call
 
 

@@ -25,6 +25,9 @@ class ServeSettings:
     """The port to listen on."""
     workers: int = 1
     """Processes that answer."""
+    replicas: int = 1
+    """Services on other hosts behind the same address, this one included, each with as many workers. A token's rate is
+    shared out among them, and nothing is bound to one of them."""
     threads: int = 8
     """How many requests one worker works on at a time; the others wait their turn. More only compete for Python."""
     threads_per_token: int = 2
@@ -56,6 +59,9 @@ class ServeSettings:
     """MCP sessions that one worker holds open."""
     mcp_sessions_per_token: int = 32
     """Each costs tasks and memory until it is idle for half an hour; whoever begins one more ends their oldest."""
+    notice_seconds: float = 0.0
+    """For how long a process that was told to stop goes on taking requests and says that it is not ready, so that load
+    balancers turn elsewhere first."""
     drain_seconds: float = 20.0
     """How long a shutdown waits for requests that are under way."""
     requests_per_second: float = 500.0
@@ -74,6 +80,9 @@ class ServeSettings:
     """After how long without a request a person has to sign in again."""
     console_hours: float = 12.0
     """After how long a person has to sign in again in any case."""
+    telemetry: bool = False
+    """Whether traces and figures are sent over OTLP, to where the variables OTEL_EXPORTER_OTLP_* say; takes the extra
+    otel. Scraping /metrics needs neither."""
     tls_certificate: str = ""
     """The file with the certificate chain; without it only this machine is served."""
     tls_key: str = ""
@@ -110,6 +119,11 @@ class ServeSettings:
                 f"[serve] has {len(unknown)} settings that do not exist.", hint=f"Settings: {', '.join(sorted(names))}."
             )
         return replace(cls(), **{name: _typed(name, value) for name, value in values.items()})
+
+    @property
+    def processes(self) -> int:
+        """How many processes answer for the same address."""
+        return max(1, self.workers) * max(1, self.replicas)
 
     @property
     def is_loopback(self) -> bool:

@@ -1,8 +1,8 @@
 """Tokens: who may reach which keeps over the network. Shown once, kept as hashes beside the keys, and revocable.
 
-A token is ``tk_ID_SECRET``: 48 bits to find it by and 256 random bits to know it by. The file holds the SHA-256 of the
-secret (a random 256-bit secret needs no slow hash). It is replaced as a whole, and every process that serves notices
-within the next request, so that a revocation counts at once and everywhere.
+A token is ``tk_ID_SECRET``: 48 bits to find it by and 256 random bits to know it by. Their book (``book.py``) holds the
+SHA-256 of the secret (a random 256-bit secret needs no slow hash). It is replaced as a whole, and every process that
+serves notices within the next request, so that a revocation counts at once and everywhere.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from truekeep.errors import InvalidRequest, NotAuthenticated, UnknownId
-from truekeep.serve.book import Book
+from truekeep.serve.book import Shelf, book_on
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
 from truekeep.trust.candidate import checked_text
 from truekeep.types import utc_moment, utc_text
@@ -31,7 +30,8 @@ _MOST = 100_000
 """The book is read and written as a whole."""
 _SUBJECT_CAP = 100
 """A name, which signs decisions and is shown in the log."""
-_KIND = "tokens"
+TOKENS = "tokens"
+"""What the book is called."""
 _SHAPE = re.compile(r"tk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 _NO_HASH = "0" * 64
 
@@ -75,9 +75,11 @@ def now() -> datetime:
 class TokenBook:
     """The tokens of one home."""
 
-    def __init__(self, keys: Path, clock: Callable[[], datetime] = now) -> None:
-        self._book = Book(keys / "tokens.json", _KIND, _tokens)
+    def __init__(self, shelf: Shelf, clock: Callable[[], datetime] = now) -> None:
+        self._book = book_on(shelf, TOKENS, _tokens)
         self._clock = clock
+        self.is_remote = self._book.is_remote
+        """Whether to look at them takes a question over the network."""
 
     def add(
         self,
@@ -126,7 +128,14 @@ class TokenBook:
     def identify(self, presented: str) -> Identity:
         """Who presents a token; one that is malformed, unknown, expired or revoked is refused in the same words."""
         shape = _SHAPE.fullmatch(presented)
-        token = self._book.current().get(shape[1]) if shape else None
+        return self._identified(presented, shape, self._book.current() if shape else {})
+
+    def remembered(self, presented: str) -> Identity:
+        """Who presented it when the tokens were last looked at: it says who pays, and lets nobody in."""
+        return self._identified(presented, _SHAPE.fullmatch(presented), self._book.remembered())
+
+    def _identified(self, presented: str, shape: re.Match[str] | None, known: Mapping[str, Token]) -> Identity:
+        token = known.get(shape[1]) if shape else None
         # The comparison is made in any case: how long a refusal takes does not say which ids exist.
         matches = hmac.compare_digest(token.hash if token else _NO_HASH, _hash(shape[2] if shape else presented))
         if token is None or not matches or token.state(self._clock()) != "active":

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 
 from truekeep.config import Paths
 from truekeep.errors import TruekeepError
-from truekeep.serve.logs import LOGGER
+from truekeep.serve.logs import ERROR, log_event
 from truekeep.types import Standing
-
-_log = logging.getLogger(LOGGER)
 
 
 class Warmup:
@@ -38,7 +35,7 @@ class Warmup:
         try:
             panel("strict", self._paths).examine({"text": "The service is starting."}, Standing.OWNER)
         except TruekeepError as error:
-            _log.error("rules cannot be loaded", extra={"code": error.code})
+            log_event("rules.failed", ERROR, code=error.code)
             return
         self._then()
         self._done.set()

@@ -123,16 +123,19 @@ def _keys_in_database(paths: Paths, ring: Keyring, keep: str, settings: Settings
     try:
         return ring.open(keep)
     except KeyUnavailable:
-        if ring.exists(keep):
-            raise
-    if missing := anchors_of(settings.anchor, paths.keys, keep, bytes(32)).claimed():
-        raise StoreTampered(
-            f"The database has no keep of that name, but event {missing} of it has happened; {missing} are missing.",
-            code="store_rolled_back",
-            hint="Bring the database's newest state back, or give the keep up with: truekeep destroy.",
-            where=f"events 1 to {missing}",
-        )
-    return ring.create(keep)
+        pass
+    if not ring.exists(keep):
+        missing = anchors_of(settings.anchor, paths.keys, keep, bytes(32)).claimed()
+        if not missing:
+            return ring.create(keep)
+        if not ring.exists(keep):
+            raise StoreTampered(
+                f"The database has no keep of that name, but event {missing} of it happened; {missing} are missing.",
+                code="store_rolled_back",
+                hint="Bring the database's newest state back, or give the keep up with: truekeep destroy.",
+                where=f"events 1 to {missing}",
+            )
+    return ring.open(keep)  # somebody made it between two looks; else what is wrong with its key is said
 
 
 def open_backend(

@@ -69,8 +69,20 @@ def _partitions(table: str) -> str:
     return made + "".join(_secured(f"{table}_{number:02}") for number in range(PARTITIONS))
 
 
+_SERVICE = f"""
+CREATE TABLE {SCHEMA}.service(
+    name text COLLATE "C" PRIMARY KEY, version bigint NOT NULL DEFAULT 1, box bytea NOT NULL,
+    at timestamptz NOT NULL DEFAULT now()
+);
+ALTER TABLE {SCHEMA}.service ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {SCHEMA}.service FORCE ROW LEVEL SECURITY;
+CREATE POLICY of_the_service ON {SCHEMA}.service USING (true) WITH CHECK (true);
+"""
+"""What service processes share is no keep's. It is secured like every table, and what is in it is sealed."""
+
 MIGRATIONS: tuple[str, ...] = (
     _KEEPS + _DATA + "".join(map(_secured, _TABLES)) + _partitions("sealed") + _partitions("events"),
+    _SERVICE,
 )
 """One script for each version, in order. A released one is never edited; changes are appended."""
 
@@ -82,7 +94,7 @@ CREATE TABLE IF NOT EXISTS {SCHEMA}.migrations(
 """
 _VERSION = f"SELECT coalesce(max(version), 0) FROM {SCHEMA}.migrations"  # noqa: S608 - fixed names
 _GRANTS = f"GRANT USAGE ON SCHEMA {SCHEMA} TO {{role}}; GRANT SELECT ON {SCHEMA}.migrations TO {{role}}; " + "; ".join(
-    f"GRANT SELECT, INSERT, UPDATE, DELETE ON {SCHEMA}.{table} TO {{role}}" for table in _TABLES
+    f"GRANT SELECT, INSERT, UPDATE, DELETE ON {SCHEMA}.{table} TO {{role}}" for table in (*_TABLES, "service")
 )
 
 

@@ -64,6 +64,10 @@ def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRo
             if ring.wrapped_by(keep) != master.id:
                 ring.rewrap(keep, master)
                 rewrapped.append(keep)
+        if settings.store:
+            from truekeep.stores.postgres_service import rewrap_shared  # noqa: PLC0415 - an extra
+
+            rewrap_shared(paths, settings, master)
         if target.is_own:
             target.drop_all_but_current()
     return MasterRotation(master.id, tuple(rewrapped))

@@ -18,6 +18,7 @@ from truekeep.records.idempotency import Idempotency
 from truekeep.records.repeats import Repeats, Words, said_as
 from truekeep.stores.entry import Entry
 from truekeep.stores.records import item_from, memory_from, new_id
+from truekeep.text.view import stepped
 from truekeep.trust.origin import AGENT, is_moved
 from truekeep.trust.policy import Ruling
 from truekeep.types import (
@@ -89,6 +90,7 @@ class Gate:
             return Verdict(Decision.ACCEPT, "known", "You said so, and it is remembered.", memory_id=known.id)
         return self.admit_all([candidate])[0]
 
+    @stepped("gate")
     def admit_all(
         self,
         candidates: Sequence[Candidate],
@@ -220,6 +222,7 @@ class Gate:
         judged = self._judge.unembedded(candidate)
         return Verdict(judged.ruling.decision, judged.ruling.code, judged.ruling.reason, judged.findings)
 
+    @stepped("gate")
     def admit_change(self, target: Memory, candidate: Candidate, *, via: str) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was.
 

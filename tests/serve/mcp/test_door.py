@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from truekeep.serve.mcp.door import VERSIONS, Beginning, answer_to, list_for
+from truekeep.serve.mcp.door import VERSIONS, Opening, answer_to, list_for
 from truekeep.serve.mcp.server import PROFILES, build_server, lists_of
 from truekeep.serve.mcp.words import lists
 
@@ -115,7 +115,7 @@ def test_what_is_no_request_for_a_whole_list_is_left_to_the_library(asked: Any) 
 def test_it_answers_in_the_order_of_the_protocol_and_nothing_behind_what_it_does_not_know(
     said_first: list[dict[str, Any]], answered: list[int]
 ) -> None:
-    door, told = Beginning("truekeep"), []
+    door, told = Opening("truekeep"), []
     for one in said_first:
         if not door.is_over() and (answer := door.answer_to(json.dumps(one).encode())) is not None:
             told.append(answer["id"])
@@ -148,8 +148,8 @@ def test_what_is_no_json_is_left_to_the_library(line: bytes) -> None:
 
 def test_neither_the_library_nor_the_keep_is_loaded_for_the_first_answer() -> None:
     code = (
-        "import sys, json; from truekeep.cli import mcp; from truekeep.serve.mcp.door import Beginning\n"
-        "door = Beginning('truekeep')\n"
+        "import sys, json; from truekeep.cli import mcp; from truekeep.serve.mcp.door import Opening\n"
+        "door = Opening('truekeep')\n"
         f"told = [door.answer_to(json.dumps(one).encode()) for one in {[beginning(), READY, LISTING]}]\n"
         "assert [one and one['id'] for one in told] == [7, None, 8]\n"
         "heavy = ('mcp', 'mcp_types', 'pydantic', 'anyio', 'truekeep.keep', 'numpy')\n"

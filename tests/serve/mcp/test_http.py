@@ -260,3 +260,18 @@ def test_a_member_of_a_shared_keep_is_asked_for_themselves(home: Path) -> None:
     with Keep.open("team", home=home, settings=INFORM) as kept:
         (memory,) = kept.get_memories()
         assert memory["origin"]["channel"] == "member:eva"
+
+
+def test_a_session_that_another_process_began_is_refused_so_that_clients_begin_anew(home: Path) -> None:
+    """Where an operator says that there is one process, and there are two: nothing is answered in the wrong session."""
+    with running(home) as one, running(home) as other:
+        accept = {"Accept": "application/json, text/event-stream"}
+        here, there = one.client("agent"), other.client(None)
+        there.headers["Authorization"] = here.headers["Authorization"]
+        begun = here.post("/mcp", json=HELLO, headers=accept)
+        session = {**accept, "Mcp-Session-Id": begun.headers["mcp-session-id"]}
+        asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+        assert here.post("/mcp", json=asked, headers=session).status_code == 200
+        elsewhere = there.post("/mcp", json=asked, headers=session)
+        assert elsewhere.status_code == 404
+        assert "session" in elsewhere.text.lower()

@@ -13,17 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
 from truekeep.errors import NotAuthenticated
-from truekeep.serve.book import Book
+from truekeep.serve.book import Shelf, book_on
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
 from truekeep.serve.settings import ServeSettings
 from truekeep.serve.tokens import TokenBook, now
 from truekeep.types import utc_moment, utc_text
 
-_KIND = "console"
+VISITS = "console"
+"""What the book is called."""
 COOKIE, SAFE_COOKIE = "truekeep", "__Host-truekeep"
 _MOST, _MOST_OF_ONE = 10_000, 16
 """Links and visits that are kept, and of them visits of one token; the oldest go first. The book is read and written as
@@ -71,11 +71,13 @@ class _Content:
 class Visits:
     """The links and visits of one home, shared by all processes that serve it."""
 
-    def __init__(self, keys: Path, settings: ServeSettings | None = None, clock: Callable[[], datetime] = now) -> None:
+    def __init__(
+        self, shelf: Shelf, settings: ServeSettings | None = None, clock: Callable[[], datetime] = now
+    ) -> None:
         chosen = settings or ServeSettings()
         self._is_alone = chosen.is_loopback and not chosen.tls_certificate
-        self._book = Book(keys / "console.json", _KIND, _content)
-        self._tokens = TokenBook(keys, clock)
+        self._book = book_on(shelf, VISITS, _content)
+        self._tokens = TokenBook(shelf, clock)
         self._clock = clock
         self._link_life = timedelta(minutes=chosen.console_link_minutes)
         self._idle = timedelta(minutes=chosen.console_idle_minutes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import secrets
 import time
 from collections import OrderedDict
@@ -33,6 +32,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from truekeep.errors import InvalidRequest, NotAllowed
+from truekeep.serve.logs import WARNING, log_event
 from truekeep.serve.mcp.patience import Patience
 from truekeep.serve.mcp.questions import Question, Unaskable
 
@@ -47,7 +47,6 @@ _KEY = "owner"
 _NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 """A yes or a no and nothing to fill in: there is no text in an answer that could be edited."""
 
-_log = logging.getLogger(__name__)
 
 Context = ServerRequestContext[Any, Any]
 Result = CallToolResult | InputRequiredResult
@@ -196,7 +195,7 @@ async def _elicited(context: Context, question: Question) -> PersonReply:
         try:
             result = await context.session.elicit_form(question.message, _NO_FIELDS, context.request_id)
         except (MCPError, ValidationError) as error:
-            _log.warning("the client could not ask its person: %s", type(error).__name__)
+            log_event("mcp.not_asked", WARNING, error=type(error).__name__)
             return PersonReply(PersonAnswer.NOT_ASKED, "client_failed_to_ask", question)
         return _reply(result, question)
     return PersonReply(PersonAnswer.CANCELLED, "no_answer_in_time", question)

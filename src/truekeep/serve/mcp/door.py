@@ -56,8 +56,8 @@ class Door:
 
     def _answer_first(self) -> bytes:
         """Answer what is known, line by line, and pass it on; gives what was read beyond that."""
-        beginning, rest = Beginning(self._profile), b""
-        while not beginning.is_over():
+        opening, rest = Opening(self._profile), b""
+        while not opening.is_over():
             if b"\n" not in rest and len(rest) < _MOST_BYTES:
                 piece = os.read(self._incoming, _MOST_BYTES)
                 rest += piece
@@ -65,8 +65,8 @@ class Door:
                     continue
                 break
             line, end, behind = rest.partition(b"\n")
-            answer = beginning.answer_to(line)
-            if beginning.is_over():
+            answer = opening.answer_to(line)
+            if opening.is_over():
                 break
             if answer is not None:
                 self.answers.answered.add(answer["id"])  # before the library can see the request
@@ -76,7 +76,7 @@ class Door:
         return rest
 
 
-class Beginning:
+class Opening:
     """What of a connection's beginning is answered, in the order in which clients ask."""
 
     def __init__(self, profile: str) -> None:

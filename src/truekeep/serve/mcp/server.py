@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any
@@ -13,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
+    CallToolResult,
     ListResourcesResult,
     ListToolsResult,
     PaginatedRequestParams,
@@ -28,6 +28,7 @@ from truekeep import __version__
 from truekeep.errors import TruekeepError
 from truekeep.read.reader import sanitised_json
 from truekeep.serve.capabilities import Permit, permit
+from truekeep.serve.logs import ERROR, log_event
 from truekeep.serve.mcp import answers
 from truekeep.serve.mcp.asking import Asking, Context, PersonCall, Result
 from truekeep.serve.mcp.binding import Binding
@@ -40,11 +41,17 @@ SNAPSHOT_URI, WAITING_URI = "truekeep://snapshot", "truekeep://waiting"
 Binder = Callable[[Context, Permit], Awaitable[Binding]]
 """Who is behind a request that takes this much: fixed by how the server was started, or by the token it came with."""
 
-_log = logging.getLogger(__name__)
 
+def build_server(
+    binder: Binder,
+    asking: Asking | None = None,
+    profile: str = "truekeep",
+    note: Callable[[str, str], None] = lambda _tool, _answer: None,
+) -> Server[Any]:
+    """The MCP server over whatever ``binder`` says a request is bound to, with the tools of a profile.
 
-def build_server(binder: Binder, asking: Asking | None = None, profile: str = "truekeep") -> Server[Any]:
-    """The MCP server over whatever ``binder`` says a request is bound to, with the tools of a profile."""
+    ``note`` is told of every call of a tool whether it was ``done``, ``failed`` or a person is ``asked`` first.
+    """
     said, tools, questions = words(profile), _tools(profile), asking or Asking()
     described = _described(profile)
 
@@ -61,6 +68,12 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="There is no such tool.")
+        result = await carried_out(tool, context, params)
+        is_done = isinstance(result, CallToolResult)
+        note(params.name, "asked" if not is_done else "failed" if result.is_error else "done")
+        return result
+
+    async def carried_out(tool: TruekeepTool, context: Context, params: CallToolRequestParams) -> Result:
         try:
             call = PersonCall(context, await bound(context, params.name), params)
             if params.request_state is not None:
@@ -70,7 +83,7 @@ def build_server(binder: Binder, asking: Asking | None = None, profile: str = "t
             return answers.failed(error)
         except Exception:
             # What went wrong inside is for the log; the model is told only that it did.
-            _log.exception("the tool failed")
+            log_event("mcp.failed", ERROR, exc_info=True)
             return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:

@@ -143,6 +143,7 @@ def check_action(body: Action, call: Caller) -> Response:
     def do() -> Response:
         with call.lease(session=body.session, noted=True) as lease:
             answer = lease.handle.check_action(body.name, body.arguments, run=body.run)
+        call.service.metrics.count("truekeep_actions_total", decision=answer.decision.value)
         return JSONResponse(answer.as_dict())
 
     return call.once(do)

@@ -42,7 +42,8 @@ def ready(request: Request) -> Response:
     service: Service = request.app.state.service
     try:
         service.authenticator.check()
-        usable = service.pool.is_open and service.warmup.is_done and service.pool.can_write()
+        is_up = service.pool.is_open and service.warmup.is_done and not service.drain.is_on
+        usable = is_up and service.pool.can_write()
     except TruekeepError:
         usable = False
     if not usable:
