@@ -64,18 +64,18 @@ def _operations(root: Path, database: Database, proxy: Proxy, dsn: str) -> list[
 def _counted(name: str, do: Callable[[], object], database: Database, proxy: Proxy) -> list[Figure]:
     do()
     ((log,),) = database.run("SELECT pg_current_wal_insert_lsn()")
-    passed, used = proxy.passed, _server_seconds(database)
+    passed, used = proxy.passed, server_seconds(database)
     for _ in range(_ROUNDS):
         do()
     ((written,),) = database.run(f"SELECT pg_current_wal_insert_lsn() - '{log}'")
     return [
         Figure(f"{name}: between the process and the server", (proxy.passed - passed) / _ROUNDS / 1024, "KB"),
-        Figure(f"{name}: CPU of the server", (_server_seconds(database) - used) / _ROUNDS * 1e3, "ms"),
+        Figure(f"{name}: CPU of the server", (server_seconds(database) - used) / _ROUNDS * 1e3, "ms"),
         Figure(f"{name}: write-ahead log", float(written) / _ROUNDS / 1024, "KB"),
     ]
 
 
-def _server_seconds(database: Database) -> float:
+def server_seconds(database: Database) -> float:
     """CPU of all processes of the server. One that ended meanwhile is missing; connections are kept."""
     parent = int((database.server.folder / "data" / "postmaster.pid").read_text().split()[0])
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
