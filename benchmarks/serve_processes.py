@@ -3,7 +3,8 @@
 Two services with homes of their own share a database, an anchor in another one and a master key, as two hosts do. Each
 write is sent to the process that has the keep (``bound``), or to one and the other by turns, as behind a balancer that
 knows of no keeps (``anywhere``): then each process first verifies what the other one wrote. All are measured by turns.
-``TRUEKEEP_BENCH_KEEPS`` says with how many keeps in the database cold ones are opened in the end.
+``TRUEKEEP_BENCH_KEEPS`` says with how many keeps in the database cold ones are opened in the end, and
+``TRUEKEEP_BENCH_ROUNDS`` how many rounds there are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchmarks.postgres import PER_KEEP, _multiply
 from benchmarks.serve_world import CREATE, SEARCH, Line, all_cpu, parcel, query_of, served, text_of
 
 KEEPS = 50
-ROUNDS, WRITES = 7, 4
+ROUNDS, WRITES = int(os.environ.get("TRUEKEEP_BENCH_ROUNDS", "7")), 2
 """Rounds, and writes to each keep in each of them."""
 HOT = 8
 """Keeps that the service of the cold ones holds open."""
