@@ -7,11 +7,14 @@ python -m benchmarks fairness   another tenant's recall while one caller does it
 python -m benchmarks postgres   keeps in PostgreSQL beside files; TRUEKEEP_BENCH_KEEPS=100000 for very many
 python -m benchmarks processes  two service processes on one database beside one, and keeps that are cold
 python -m benchmarks migrate    moving in beside the embedder alone; TRUEKEEP_BENCH_ENTRIES=100000 for a large memory
+python -m benchmarks startup    how long a desktop agent, Claude Code's hooks and a command wait for a process, warm
 python -m benchmarks memory     is what people said found again, side by side with plain cosine; takes paths of data
 python -m benchmarks screens    the screens on public sets, family by family; has options and tables of its own
 python -m benchmarks redteam    the published red-team report; has options and a table of its own
 python -m benchmarks calls PATH | trajectories [PATH] | ablation [PATH]
                                 how the act boundary fares on other people's calls and sessions
+python -m benchmarks agentdojo [SUITE …]
+                                AgentDojo whole, by its own checks, with every call put to the act boundary
 python -m benchmarks protect-files DATA [FOLDER …]
                                 alarms on honest instruction files, and plants that are found in them
 python -m benchmarks framework-tests NAME CHECKOUT
@@ -48,6 +51,7 @@ LONG = {
     "postgres": "benchmarks.postgres",
     "processes": "benchmarks.serve_processes",
     "migrate": "benchmarks.migrate",
+    "startup": "benchmarks.startup",
 }
 """Those that run only when they are named."""
 BOUNDARY = {
@@ -57,6 +61,8 @@ BOUNDARY = {
     "protect-files": "benchmarks.protect_files",
 }
 """Those that take a file to measure on."""
+NAMED = {"agentdojo": "benchmarks.agentdojo", "framework-tests": "benchmarks.framework_tests"}
+"""Those that take names of what to measure."""
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -67,10 +73,8 @@ def main(names: list[str]) -> int:
         redteam(names[1:], prog_name="python -m benchmarks redteam")
     if names[:1] and names[0] in BOUNDARY:
         return _report(import_module(BOUNDARY[names[0]]).measure(*map(Path, names[1:])))
-    if names[:1] == ["framework-tests"]:
-        from benchmarks.framework_tests import measure
-
-        return _report(measure(*names[1:]))
+    if names[:1] and names[0] in NAMED:
+        return _report(import_module(NAMED[names[0]]).measure(*names[1:]))
     if names[:1] == ["memory"]:
         from benchmarks.memory import main as memory
 

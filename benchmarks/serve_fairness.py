@@ -56,7 +56,8 @@ _HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}},
 }
-_NESTED = {"text": "x", "more": [{"a": [1]} for _ in range(14_000)]}
+_HOSTILE_BODY = json.dumps({"text": _HOSTILE}).encode()
+_NESTED_BODY = json.dumps({"text": "x", "more": [{"a": [1]} for _ in range(14_000)]}).encode()
 _ISSUER = "https://id.example"
 _READERS = "400 readers that never read"
 
@@ -229,12 +230,12 @@ ATTACKS: dict[str, tuple[str, int, Ask]] = {
     "200 scans of hostile texts": (
         "user",
         200,
-        lambda caller, _, __: caller.ask("/v1/scan", json.dumps({"text": _HOSTILE}).encode()),
+        lambda caller, _, __: caller.ask("/v1/scan", _HOSTILE_BODY),
     ),
     "large bodies of many values": (
         "user",
         50,
-        lambda caller, _, __: caller.ask("/v1/scan", json.dumps(_NESTED).encode()),
+        lambda caller, _, __: caller.ask("/v1/scan", _NESTED_BODY),
     ),
     "writes to one new keep after another": (
         "user",

@@ -6,11 +6,13 @@ environment with or without an injection, ``call`` carries one call out, ``end``
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import yaml
 from agentdojo.agent_pipeline.base_pipeline_element import BasePipelineElement
 from agentdojo.attacks import load_attack
 from agentdojo.functions_runtime import FunctionCall, FunctionsRuntime
@@ -109,6 +111,8 @@ def plain(call: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Answer until nobody asks."""
+    # An environment is read anew for every task, and nearly all the time goes into reading it.
+    yaml.safe_load = functools.partial(yaml.load, Loader=yaml.CSafeLoader)
     host = Host()
     does: dict[str, Callable[..., Any]] = {
         "suites": host.list_suites,

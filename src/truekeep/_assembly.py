@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from truekeep.act.boundary import Boundary
+from truekeep.act.call_desk import CallDesk
 from truekeep.act.credit import CreditBook
 from truekeep.audit.log import Audit, EventIndex
 from truekeep.claims.contradictions import ClaimKeys, Contradictions
@@ -47,6 +48,7 @@ from truekeep.records.origin_index import OriginIndex
 from truekeep.records.rows import MemoryRows, Versions
 from truekeep.review.decisions import Review
 from truekeep.review.deletion import Deletion
+from truekeep.review.memory_desk import MemoryDesk
 from truekeep.review.pins import Pins
 from truekeep.screens.model_judge import with_judge
 from truekeep.screens.panel import Screening
@@ -127,6 +129,7 @@ class WayIn:
     burial: Burial
     forgetting: Deletion
     pins: Pins
+    memory_desk: MemoryDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class ActParts:
     """The act boundary, and how the actions turned out."""
 
     boundary: Boundary
+    desk: CallDesk
     credits: CreditBook
     planner: Planner
 
@@ -251,6 +255,7 @@ def _way_in(ground: Ground, claims: ClaimParts, way_out: WayOut) -> WayIn:
         burial=burial,
         forgetting=Deletion(ledger, channels, reader, way_out.versions, gate, removal, burial),
         pins=Pins(ledger, channels, reader, way_out.marks, clock),
+        memory_desk=MemoryDesk(ledger, catalog, channels, reader, rows, transitions, clock),
     )
 
 
@@ -263,7 +268,12 @@ def _acting(ground: Ground, claims: ClaimParts, way_out: WayOut, way_in: WayIn) 
         asked = RecallQuery(text=query, k=_PLANNED, now=clock(), influence_only=True, whom=whom)
         return [hit.text for hit in way_out.recaller.answer(asked)] if query.strip() else []
 
-    return ActParts(boundary=boundary, credits=credits, planner=Planner(claims.sessions, boundary, recalls))
+    return ActParts(
+        boundary=boundary,
+        desk=CallDesk(ledger, claims.channels, claims.sessions, boundary.tickets, clock),
+        credits=credits,
+        planner=Planner(claims.sessions, boundary, recalls),
+    )
 
 
 def _upkeep(ground: Ground, claims: ClaimParts, way_out: WayOut, way_in: WayIn, acting: ActParts) -> Upkeep:

@@ -151,7 +151,8 @@ class Settings:
     anchor: str = "keys"
     """Where the newest event is anchored outside the store, so that a restored old copy is noticed; see Integrity."""
     master_key: str = ""
-    """Where the master key comes from, if not from the key directory: ``env:NAME``, ``file:PATH``, ``command:LINE``."""
+    """Where the master key comes from, if not from the key directory: ``env:NAME``, ``file:PATH``, ``command:LINE``,
+    or ``plugin:MODULE:NAME`` for a key service that wraps the keys itself."""
     judge_url: str = ""
     """An OpenAI-compatible endpoint that judges every text on its way in, too; it can only make verdicts stricter."""
     judge_model: str = ""

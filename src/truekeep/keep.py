@@ -74,7 +74,9 @@ class Keep:
         self.requests = house.way_in.gate.requests
         self.actions = house.acting.boundary
         self.grants = house.acting.boundary.grants
+        self.calls = house.acting.desk
         self.review = house.upkeep.review
+        self.memories = house.way_in.memory_desk
         self.audit = house.upkeep.audit
         self.entries = house.way_out.entries
         self.working = house.extraction.working
@@ -380,7 +382,7 @@ class Keep:
         self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None
     ) -> ActionAnswer:
         """May the agent make this call? Allow, confirm or deny, by where each value in it came from."""
-        return self.actions.check(session_name(session), name, arguments, self._way_out.audience.of(session), run=run)
+        return self.actions.check(session_name(session), name, arguments, run=run)
 
     def credit(self, run: str, outcome: str, *, via: str) -> dict[str, Any]:
         """Say how a run ended. It counts for the memories whose values are in the run's redeemed tickets."""
@@ -549,12 +551,12 @@ class Keep:
 
     def take_plan(self, session: str, reply: str) -> Sequence[PlanEntry]:
         """Check what a model answered to ``plan_prompt``, and keep what is sound of it. Raises ``ModelError``."""
-        return self._planner.intend(session_name(session), self._way_out.audience.of(session), reply)
+        return self._planner.intend(session_name(session), reply)
 
     def check_reply(self, session: str, text: str) -> CheckedReply:
         """The agent's answer to the owner, without links and images that would carry private values away."""
         name = session_name(session)
-        return self.actions.reply(name, checked_text(text, self.settings.observe_cap), self._way_out.audience.of(name))
+        return self.actions.reply(name, checked_text(text, self.settings.observe_cap))
 
     def extract(
         self,

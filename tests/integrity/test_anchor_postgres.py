@@ -93,7 +93,7 @@ def dsn(server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def anchor(dsn: str) -> Anchor:
-    made = PostgresAnchor(dsn, KEY, f"postgres:{VARIABLE}")
+    made = PostgresAnchor(dsn, KEY, f"postgres:{VARIABLE}", "alice")
     made.create()
     return made
 
@@ -136,10 +136,13 @@ def test_rows_that_are_gone_altered_or_added_again_are_no_anchor(home: Path, ser
 def test_a_role_that_may_only_add_is_enough_and_cannot_take_back(home: Path, server: Server, dsn: str) -> None:
     server.run(MAKE, "DROP ROLE IF EXISTS keeper", "CREATE ROLE keeper LOGIN")
     server.run("GRANT SELECT, INSERT ON truekeep_anchors TO keeper")
-    limited = PostgresAnchor(dsn.replace("owner", "keeper"), KEY, "postgres:X")
+    limited = PostgresAnchor(dsn.replace("owner", "keeper"), KEY, "postgres:X", "alice")
     limited.create()
     limited.advance(head(3))
     limited.remove()
+    assert limited.read() is None, "the keep has taken its leave"
+    assert limited.claimed() == 0
+    limited.restart(head(3))
     assert limited.read() == head(3)
     server.run("REVOKE INSERT ON truekeep_anchors FROM keeper")
     with pytest.raises(AnchorUnavailable):
@@ -149,7 +152,7 @@ def test_a_role_that_may_only_add_is_enough_and_cannot_take_back(home: Path, ser
 
 def test_keeps_do_not_see_each_other_in_one_table(anchor: Anchor, dsn: str) -> None:
     anchor.advance(head(5))
-    other = PostgresAnchor(dsn, bytes(32), "postgres:X")
+    other = PostgresAnchor(dsn, bytes(32), "postgres:X", "bob")
     assert other.read() is None
     other.create()
     other.remove()

@@ -18,6 +18,8 @@ class Proxy:
         self.folder, self.server = folder, server
         self.cut = ""
         self.refuses = False
+        self.passed = 0
+        """Bytes that went through, both ways."""
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(folder / _SOCKET))
         self._listening.listen(16)
@@ -57,6 +59,7 @@ class _Pair:
                     is_before, self._proxy.cut = self._proxy.cut == "before", ""
                     if is_before:
                         break
+                self._proxy.passed += len(data)
                 self._outer.sendall(data)
         self._end()
 
@@ -65,6 +68,7 @@ class _Pair:
             while data := self._outer.recv(1 << 16):
                 if self._is_cut:
                     break  # the server has done it, and nobody hears of it
+                self._proxy.passed += len(data)
                 self._inner.sendall(data)
         self._end()
         self._asking.join()

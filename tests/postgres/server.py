@@ -16,11 +16,22 @@ import psycopg
 from truekeep.stores.postgres_lines import forget_lines
 from truekeep.stores.postgres_schema import migrate
 
-_FOUND = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
+_NAMED = os.environ.get("TRUEKEEP_TEST_POSTGRES")
+"""The folder with the programs of another version: ``initdb`` and ``pg_ctl`` are enough for most tests."""
+_FOUND = [Path(_NAMED)] if _NAMED else [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
 _ON_PATH = shutil.which("pg_ctl")
 PROGRAMS = _FOUND[-1] if _FOUND else Path(_ON_PATH).parent if _ON_PATH else None
 SERVICE = "service"
 """The role that serves: it owns nothing and bypasses nothing."""
+
+
+def kill_all(data: Path) -> None:
+    """End every process of the server that has its data there, at once."""
+    parent = int((data / "postmaster.pid").read_text().split()[0])
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    for process in (parent, *map(int, children)):
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 class Server:
@@ -54,11 +65,7 @@ class Server:
 
     def kill(self) -> None:
         """End every process of the server at once, as a power cut would."""
-        parent = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-        for process in (parent, *map(int, children)):
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        kill_all(self.folder / "data")
 
     def promote(self) -> None:
         """Make a standby the primary."""
@@ -72,10 +79,15 @@ class Server:
                 cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor is not None and cursor.description else []
 
-    def database(self) -> Database:
-        """A fresh, migrated database."""
-        name = f"keeps_{secrets.token_hex(4)}"
-        self.run(f"CREATE DATABASE {name}")
+    def database(self, disk: Path | None = None) -> Database:
+        """A fresh, migrated database, on a disk of its own if one is given."""
+        name, space = f"keeps_{secrets.token_hex(4)}", ""
+        if disk is not None:
+            if self._as:
+                shutil.chown(disk, "postgres", "postgres")
+            self.run(f"CREATE TABLESPACE of_{name} LOCATION '{disk}'")
+            space = f" TABLESPACE of_{name}"
+        self.run(f"CREATE DATABASE {name}{space}")
         with psycopg.connect(self.dsn(name), autocommit=True) as connection:
             migrate(connection, SERVICE)
         return Database(self, name)

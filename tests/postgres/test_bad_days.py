@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import psycopg
@@ -18,6 +20,7 @@ from truekeep.errors import CommitUnknown, StoreUnavailable, TruekeepError
 from truekeep.stores import postgres_lines
 from truekeep.stores.postgres_lines import forget_lines
 from truekeep.stores.postgres_schema import MIGRATIONS, migrate
+from truekeep.types import Verdict
 
 SECRET = "hunter2-in-the-clear"
 
@@ -161,6 +164,36 @@ def test_a_connection_lost_in_a_commit_is_asked_about_by_the_events_hash(
         assert len(keep.get_memories()) == 2 + is_written
         assert keep.audit.verify().ok
     forget_lines(dsn)
+
+
+@pytest.mark.parametrize("how", ["terminate", "cancel"])
+def test_a_commit_that_no_longer_waits_for_its_standby_is_not_acknowledged_before_one_has_it(
+    home: Path, database: Database, how: str
+) -> None:
+    waiting = f"FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = '{SERVICE}'"
+    server = database.server
+    with opened(home, database.dsn) as keep, ThreadPoolExecutor(1) as thread:
+        server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+        try:
+            write = thread.submit(keep.remember, "The cat is called Mia.", via="user")
+            pid, begun = waiter(server, f"SELECT pid, xact_start {waiting}", write)
+            server.run(f"SELECT pg_{how}_backend({pid})")
+            waiter(server, f"SELECT pid, xact_start {waiting} AND xact_start > '{begun}'", write)
+            assert not write.done(), "the server has it, and would lose it if it died now"
+        finally:
+            server.run("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+        assert write.result(30).accepted
+        assert len(keep.get_memories()) == 1
+        assert keep.audit.verify().ok
+
+
+def waiter(server: Server, question: str, write: Future[Verdict]) -> tuple[int, datetime]:
+    """The process that waits for a standby, and since when its transaction goes on."""
+    for _ in range(2_000):
+        if found := server.run(question):
+            return found[0][0], found[0][1]
+        assert not write.done(), "acknowledged, though no standby has it"
+    raise AssertionError("nobody waits")
 
 
 def test_a_server_that_stays_away_leaves_the_question_open_and_says_so(

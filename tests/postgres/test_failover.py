@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.postgres.failover import Failover
+from tests.postgres.failover import Failover, Pair
 from tests.postgres.server import PROGRAMS
 
 pytestmark = [
@@ -20,9 +20,11 @@ pytestmark = [
 def test_the_standby_has_everything_that_was_acknowledged() -> None:
     with tempfile.TemporaryDirectory(prefix="tk-fo-") as folder:
         Path(folder).chmod(0o711)
-        played = Failover(Path(folder))
+        servers = Pair(Path(folder))
         try:
+            played = Failover(Path(folder), servers)
             played.play(2)
         finally:
-            played.stop()
+            servers.stop()
     assert played.told["written"] >= 20
+    assert played.told["read"]

@@ -73,6 +73,7 @@ LEFT_OUT = {
     "Review.undo_group": "takes back one after the other, as ``undo`` does",
     "Keep.move_in": "goes through the same gate as a load over ``import``; tests/protect moves the whole battery in",
     "Boundary.declared": "what the proxy compares a server's tools with; it reads what ``session`` wrote",
+    "Review.decision_times": "two moments of each decision, for a chart; it reads what a decision wrote",
     "Boundary.took_in": "what adapters resume a conversation by; it reads what ``observe`` wrote",
 }
 TRUE, OTHER = wordings(HONEST[0]), wordings(HONEST[1])

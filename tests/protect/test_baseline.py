@@ -71,6 +71,26 @@ def test_a_repositorys_settings_start_nothing_while_it_is_asked(
     assert not trace.exists()
 
 
+def test_a_commit_with_a_signature_starts_no_program_that_the_repository_names(
+    key: ProtectKey, repository: Path, git: Git, tmp_path: Path
+) -> None:
+    path, trace, program = tmp_path / "baseline.json", tmp_path / "ran", tmp_path / "verify"
+    write_baseline(key, path, taken(key, repository, instruction_files(repository), [], WHEN))
+    program.write_text(f"#!/bin/sh\ntouch {trace}\n")
+    program.chmod(0o755)
+    for program_of in ("gpg.program", "gpg.ssh.program", "gpg.x509.program"):
+        git("config", program_of, str(program))
+    git("config", "log.showSignature", "true")
+    signed = git("cat-file", "commit", "HEAD").stdout.replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
+    )
+    (tmp_path / "commit").write_text(signed)
+    git("update-ref", "HEAD", git("hash-object", "-t", "commit", "-w", str(tmp_path / "commit")).stdout.strip())
+    (repository / "CLAUDE.md").unlink()
+    assert [one.kind for one in since(key, repository, path)] == ["removed"]
+    assert not trace.exists()
+
+
 def test_a_baseline_in_the_repository_cannot_be_forged_by_whoever_writes_there(
     key: ProtectKey, repository: Path, scanner: InstructionScanner, tmp_path: Path
 ) -> None:

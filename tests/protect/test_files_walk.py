@@ -99,3 +99,50 @@ def test_a_walk_that_reaches_a_limit_says_so(tmp_path: Path, limit: str, monkeyp
     small = replace(catalog(), limits=replace(catalog().limits, **{limit: 2}))
     monkeypatch.setattr(files_walk, "catalog", lambda: small)
     assert "not looked through to the end" in instruction_files(tmp_path)[0].unread
+
+
+@pytest.mark.parametrize("link", [".claude", ".claude/agents", ".cursor", "sub/.github"])
+def test_a_folder_of_instructions_that_is_a_link_hides_nothing(tmp_path: Path, link: str) -> None:
+    put(tmp_path / "outside", "agents/reviewer.md")
+    root = tmp_path / "root"
+    put(root, "other/agents/reviewer.md")
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / link).symlink_to(root / "other")
+    (root / "other" / "again").symlink_to(root / "other")
+    assert [(one.name, one.unread) for one in instruction_files(root)] == [("other/agents/reviewer.md", "")]
+    (root / "other" / "further").symlink_to(tmp_path / "outside")
+    assert [one.name for one in instruction_files(root) if one.unread] == ["other/further"]
+    (root / link).unlink()
+    (root / link).symlink_to(tmp_path / "outside")
+    assert [one.name for one in instruction_files(root) if one.unread] == [link]
+
+
+def test_a_linked_folder_without_instructions_is_no_finding(tmp_path: Path) -> None:
+    put(tmp_path, "shared/notes.txt")
+    (tmp_path / ".github").symlink_to("shared")
+    assert instruction_files(tmp_path) == []
+
+
+def test_what_an_instruction_file_imports_is_looked_at_as_deep_as_agents_follow(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    outside = put(tmp_path, "elsewhere/rules.txt")
+    put(root, "docs/a.md", "See @b.md.\n")
+    put(root, "docs/b.md", "@a.md and @../docs/a.md\n")
+    put(root, "not.md")
+    put(root, "code.md")
+    text = f"Read @docs/a.md, ask @eva and @types/node.\n`@not.md`\n\n```\n@code.md\n```\nme@code.md @{outside}\n"
+    put(root, "CLAUDE.md", text)
+    found = {file.name: file.unread for file in instruction_files(root)}
+    assert found == dict.fromkeys(["CLAUDE.md", "docs/a.md", "docs/b.md", "../elsewhere/rules.txt"], "")
+
+
+def test_imports_are_bounded_and_nothing_waits_for_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for number in range(9):
+        put(tmp_path, f"n{number}.md", f"@n{number + 1}.md @pipe @/dev/zero @/proc/kmsg\n")
+    put(tmp_path, "CLAUDE.md", "@n0.md\n")
+    names = {file.name for file in instruction_files(tmp_path) if not file.unread}
+    assert names == {"CLAUDE.md", *(f"n{number}.md" for number in range(5))}
+    small = replace(catalog(), limits=replace(catalog().limits, files=3))
+    monkeypatch.setattr(files_walk, "catalog", lambda: small)
+    assert "imported" in {file.name: file.unread for file in instruction_files(tmp_path)}["."]

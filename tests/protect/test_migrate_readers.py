@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from collections.abc import Callable
@@ -249,6 +250,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "deep JSON": ("mem0", lambda path: path.write_text("[" * 100_000 + "]" * 100_000), "nested_too_deep"),
     "JSON over the depth": ("mem0", lambda path: path.write_text("[" * 300 + "]" * 300), "nested_too_deep"),
     "a huge line": ("mcp-memory", lambda path: path.write_text('{"a": "' + "x" * LONGEST_LINE + '"}'), "line_too_long"),
+    "an archive": ("chatgpt", lambda path: path.write_bytes(gzip.compress(b"[]")), "source_is_archive"),
     "NULs": ("markdown", lambda path: path.write_bytes(b"- a\x00b"), "source_not_text"),
     "no UTF-8": ("markdown", lambda path: path.write_bytes(b"\xff\xfe\xff"), "source_not_text"),
     "a link": ("markdown", lambda path: path.symlink_to("/etc/hostname"), "source_unsafe"),
@@ -282,3 +284,11 @@ def test_only_web_addresses_are_asked(url: str) -> None:
 def test_json_and_json_lines_are_told_apart() -> None:
     assert parsed('{"a": 1}\n{"a": 2}\n') == [{"a": 1}, {"a": 2}]
     assert parsed('{"a": 1}') == {"a": 1}
+
+
+def test_json_that_would_fill_the_memory_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("truekeep.protect.migrate.source._MOST_VALUES", 1_000)
+    monkeypatch.setattr("truekeep.protect.migrate.source.json.loads", lambda _: pytest.fail("it was parsed"))
+    with pytest.raises(InvalidRequest) as refused:
+        parsed("[" + "[]," * 1_000 + "[]]")
+    assert refused.value.code == "nested_too_deep"

@@ -11,6 +11,7 @@ import hmac
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -25,15 +26,16 @@ from truekeep.sessions.tools import declared_tools
 from truekeep.stores.records import memory_from, new_id
 from truekeep.text.view import stepped
 from truekeep.trust import fence
-from truekeep.trust.flow.decide import Answer, CallJudgement, judge
+from truekeep.trust.flow.decide import Answer, CallJudgement, judge, judge_call, taken_apart
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.leaks import is_called_for, is_private, telling_values
 from truekeep.trust.flow.reading import TextReading, read
 from truekeep.trust.flow.reply import CheckedReply, check_reply
-from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, leaves
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
 from truekeep.trust.flow.scope import reading_scopes
 from truekeep.trust.flow.stored import ActingTexts, StoredIndex
 from truekeep.trust.flow.tools import Tool, tool_for
+from truekeep.trust.flow.trials import ToolCall
 from truekeep.trust.influence import Reader
 from truekeep.trust.origin import AGENT, own_principal, require, session_name
 from truekeep.types import Standing
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from truekeep.config import Settings
     from truekeep.read.reader import RecordReader
     from truekeep.sessions.channels import Channels
-    from truekeep.sessions.sessions import Sessions
+    from truekeep.sessions.sessions import Sessions, SessionState
     from truekeep.sessions.transcripts import Observation
     from truekeep.stores.ledger import Ledger
     from truekeep.types import Memory
@@ -137,18 +139,16 @@ class Boundary:
         self.grants = Grants(ledger, channels, clock)
 
     @stepped("act")
-    def check(
-        self, session: str, name: str, arguments: Mapping[str, Any], whom: Reader, *, run: str | None = None
-    ) -> ActionAnswer:
+    def check(self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None) -> ActionAnswer:
         """Judge a call by where each of its values came from, and keep the answer."""
         chosen_run = session_name(run if run is not None else session)
-        call = canonical_call(name, arguments)
-        given = plain_arguments(arguments)
+        name, given = checked_name(name), plain_arguments(arguments)
         with self._ledger.writing() as entry:
             before = entry.number
-            evidence = self.evidence(session, replace(whom, purpose=name))
-            judged = judge(evidence, name, given)
-            record = self._record(session, name, call, judged, chosen_run, evidence, given)
+            evidence = self.evidence(session, name)
+            call = taken_apart(evidence, name, given)
+            judged = judge_call(evidence, call)
+            record = self._record(session, call, given, judged, chosen_run, evidence)
             self.tickets.put(entry, record)
             entry.event(
                 "action.judged",
@@ -172,9 +172,14 @@ class Boundary:
             record.matched,
         )
 
-    def reply(self, session: str, text: str, whom: Reader) -> CheckedReply:
+    def reply(self, session: str, text: str) -> CheckedReply:
         """The agent's answer to the owner, without links and images that would carry private values away."""
-        return check_reply(self.evidence(session, whom), text)
+        with self._ledger.reading():
+            return check_reply(self.evidence(session), text)
+
+    def together(self) -> AbstractContextManager[None]:
+        """Several answers that nothing is done on before the block ends, which share one write of the anchor."""
+        return self._ledger.group()
 
     def redeem(self, ticket_id: str, name: str, arguments: Mapping[str, Any], session: str | None = None) -> None:
         """Use a ticket up for just this call. A refusal is audited and raised as ``TicketRefused``."""
@@ -191,7 +196,7 @@ class Boundary:
         They are judged again before any of them is used up: what one of them will read cannot have steered another.
         Calls with effects can use up the same request of the owner's, so those are redeemed one after the other.
         """
-        digests = [self._digest(canonical_call(name, arguments)) for _, name, arguments in calls]
+        digests = [self._digest(name, plain_arguments(arguments)) for _, name, arguments in calls]
         with self._ledger.writing() as entry:
             found = [self.tickets.get(one) if isinstance(one, str) else None for one, _, _ in calls]
             if len(calls) > 1 and any(one is not None and one[1].has_effects for one in found):
@@ -256,7 +261,7 @@ class Boundary:
 
     def tool(self, session: str, name: str) -> Tool:
         """What is declared about a tool in a session; unknown ones have effects."""
-        return tool_for(name, self._declared(session))
+        return tool_for(name, self._declared(self._sessions.state(session)))
 
     def declared(self, session: str) -> dict[str, Tool]:
         """What the host declared in just this session, by name."""
@@ -264,13 +269,16 @@ class Boundary:
 
     def take_in(self, session: str) -> None:
         """Read what a session took in as soon as it is there, so that no call has to wait for it."""
-        self._sessions.transcript(session).read_for_calls(self._declared(session))
-        self._values.indexes()
+        self._sessions.transcript(session).read_for_calls(self._declared(self._sessions.state(session)))
+        for index in self._values.indexes():
+            index.postings.settle()
 
-    def evidence(self, session: str, whom: Reader) -> SessionEvidence:
-        """Everything this session could have got a value from."""
+    def evidence(self, session: str, purpose: str | None = None) -> SessionEvidence:
+        """Everything this session could have got a value from, for a call of the tool that is its purpose."""
         state, now = self._sessions.state(session), self._clock()
-        tools = self._declared(session)
+        is_shared = self._channels.is_shared()
+        whom = Reader(state.member if is_shared else None, is_shared, purpose)
+        tools = self._declared(state)
         seen = self._sessions.transcript(session).read_for_calls(tools)
         proven, hearsay = self._values.indexes()
         acting = self._acting(whom, now)
@@ -316,9 +324,9 @@ class Boundary:
         seen = self._sessions.observations(name)
         return all(one.standing is Standing.OWNER and not one.pasted for one in seen)
 
-    def _declared(self, session: str) -> dict[str, Tool]:
+    def _declared(self, state: SessionState) -> dict[str, Tool]:
         """The operator's declarations, and those of the session's host, which know the tools themselves."""
-        return dict(self._tools) | dict(self._sessions.state(session).tools)
+        return dict(self._tools) | dict(state.tools)
 
     def _acting(self, whom: Reader, now: datetime) -> Callable[[str], bool]:
         known: dict[str, bool] = {}
@@ -353,24 +361,21 @@ class Boundary:
     def _record(
         self,
         session: str,
-        name: str,
-        call: bytes,
+        call: ToolCall,
+        arguments: Mapping[str, Any],
         judged: CallJudgement,
         run: str,
         evidence: SessionEvidence,
-        arguments: Mapping[str, Any],
     ) -> TicketRecord:
         now = self._clock()
-        tool = tool_for(checked_name(name), evidence.tools)
-        found = leaves(tool, arguments)
-        values = _telling(found)
+        values = _telling(call.leaves)
         matched = dict(_matched(self._values.indexes(), values))
         return TicketRecord(
             id=new_id("tkt"),
             session=session,
-            action=name,
-            call=self._digest(call),
-            arguments=json.dumps(json.loads(call)[1], ensure_ascii=False),
+            action=call.name,
+            call=self._digest(call.name, arguments),
+            arguments=json.dumps(arguments, sort_keys=True, ensure_ascii=False),
             state=_STATES[judged.answer],
             code=judged.code,
             reasons=judged.reasons,
@@ -382,10 +387,10 @@ class Boundary:
             uses={one: tuple(sorted(used)) for one, used in judged.uses.items()},
             origins={fence.one_line(path): origin.value for path, origin in judged.origins.items()},
             sources=dict(self._writers(judged, evidence)),
-            leaving=() if evidence.clean else _leaving(evidence, tool, found),
+            leaving=() if evidence.clean else _leaving(evidence, call.tool, call.leaves),
             values=tuple(sorted({value.flat for value in values})),
             was_clean=evidence.clean,
-            has_effects=not tool.is_reading,
+            has_effects=not call.tool.is_reading,
         )
 
     def _writers(self, judged: CallJudgement, evidence: SessionEvidence) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -401,8 +406,8 @@ class Boundary:
         memory = self._memory(name)
         return (memory.origin.principal or memory.origin.channel) if memory is not None else ""
 
-    def _digest(self, call: bytes) -> str:
-        return self._ledger.digest("call", call.decode("ascii"))
+    def _digest(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return self._ledger.digest("call", canonical_call(name, arguments).decode("ascii"))
 
     def _refusal(
         self, record: TicketRecord | None, call: str, session: str | None, number: int
@@ -425,8 +430,8 @@ class Boundary:
         """What held when the call was judged has to hold still; what a person confirmed holds by that."""
         if self._quiet.holds(record.id, number) and self._clock() - record.at <= _SAME_MOMENT:
             return None
-        whom = Reader(self._sessions.state(record.session).member, self._channels.is_shared(), record.action)
-        again = judge(self.evidence(record.session, whom), record.action, json.loads(record.arguments))
+        evidence = self.evidence(record.session, record.action)
+        again = judge(evidence, record.action, json.loads(record.arguments))
         if again.answer is Answer.ALLOW:
             return None
         return "judged_otherwise", f"The call would not go through any more. {' '.join(again.reasons)}".strip()

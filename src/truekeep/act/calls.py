@@ -42,8 +42,11 @@ def plain_arguments(arguments: object) -> dict[str, Any]:
 
 
 def canonical_call(name: str, arguments: Mapping[str, Any]) -> bytes:
-    """The bytes a ticket is bound to: equal for equal calls, whatever the order of the names."""
-    body = [checked_name(name), plain_arguments(arguments)]
+    """The bytes a ticket is bound to: equal for equal calls, whatever the order of the names.
+
+    The arguments are plain ones already.
+    """
+    body = [checked_name(name), arguments]
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode()
 
 

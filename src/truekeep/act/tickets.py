@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from truekeep.stores.entry import Entry
     from truekeep.stores.ledger import Ledger, Sealed
 
+_USED = ('"state":"spent"', '"decided_by":')
+"""One of these stands in the row of every ticket that was used or confirmed."""
 _MOST_ANSWERS = 256  # of one quiet spell; a host that asks more often is judged again
 OPEN, WAITING, SPENT, DENIED, DECLINED = "open", "waiting", "spent", "denied", "declined"
 
@@ -196,5 +198,7 @@ def _record(sealed: Sealed) -> TicketRecord:
 
 
 def _used(sealed: Sealed) -> TicketRecord | None:
+    if all(mark not in sealed.row.body for mark in _USED):
+        return None  # most are not, and each that is written is looked at by the next call
     record = _record(sealed)
     return record if record.state == SPENT or record.is_confirmed else None

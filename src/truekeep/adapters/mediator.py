@@ -14,7 +14,6 @@ Nothing of a conversation is logged: a log line has the kind of an error and its
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import threading
 from collections import Counter, OrderedDict
@@ -279,6 +278,8 @@ class MediatedConversation:
         """As ``judge``, awaited. What ``turn`` has answered is at hand and needs neither the store nor a thread."""
         if self._permits.is_held(call):
             return self.judge(call)
+        import asyncio  # noqa: PLC0415 - loaded by whoever awaits; a hook's process does not
+
         return await asyncio.to_thread(self.judge, call)
 
     def decided(self, call: AgentCall, *, yes: bool) -> CallPermit:

@@ -30,23 +30,36 @@ class CallPermits:
 
     def turn(self, calls: Sequence[AgentCall]) -> None:
         """Judge the calls of one turn before any of them runs: none was made knowing what another one reads."""
-        checked = [(call, self._checked(call)) for call in calls]
-        reading = [(call, one) for call, one in checked if one.is_allowed and not one.has_effects]
-        for call, permit in checked:
-            if (call, permit) not in reading:
-                self.hold(call, self._redeemed([(call, permit)])[0])
-        for (call, _), permit in zip(reading, self._redeemed(reading), strict=True):
+        for call, permit in zip(calls, self._answers(calls), strict=True):
             self.hold(call, permit)
 
     def judge(self, call: AgentCall) -> CallPermit:
         """May this call be made now? The answer holds once; a call that waits is answered so until it is decided."""
         mark, permit = self._held.get(call.id, ("", None))
         if permit is None or mark != call.mark:
-            permit = self._redeemed([(call, self._checked(call))])[0]
+            permit = self._answers([call])[0]
             self.hold(call, permit)
         if not permit.waits:
             del self._held[call.id]
         return permit
+
+    def _answers(self, calls: Sequence[AgentCall]) -> list[CallPermit]:
+        """The answers to calls. Nothing of them is done before it is anchored, and one write of the anchor does."""
+        try:
+            with self._keep.actions.together():
+                return self._judged(calls)
+        except Exception as error:
+            return [_failed(call, error) for call in calls]
+
+    def _judged(self, calls: Sequence[AgentCall]) -> list[CallPermit]:
+        checked = [(call, self._checked(call)) for call in calls]
+        reading = [place for place, (_, one) in enumerate(checked) if one.is_allowed and not one.has_effects]
+        answers = [
+            one if place in reading else self._redeemed([(call, one)])[0] for place, (call, one) in enumerate(checked)
+        ]
+        for place, permit in zip(reading, self._redeemed([checked[one] for one in reading]), strict=True):
+            answers[place] = permit
+        return answers
 
     def is_held(self, call: AgentCall) -> bool:
         """Whether the answer to just this call waits for it."""

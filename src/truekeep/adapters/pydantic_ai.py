@@ -68,6 +68,7 @@ class TruekeepCapability(AbstractCapability[Any]):
         self._mediators: dict[int, Mediator] = {}
         self._asked: dict[str, tuple[MediatedConversation, AgentCall]] = {}
         """Calls that the owner was asked about; one that comes without that was approved by nobody."""
+        self._origins = parts.ToolOrigins()
         self._memory = FunctionToolset([self.remember_note, self.recall_memories]) if memory_tools else None
         # What follows is one run's.
         self._talk: MediatedConversation | None = None
@@ -144,7 +145,7 @@ class TruekeepCapability(AbstractCapability[Any]):
     def knows(self, tools: Mapping[str, Any]) -> None:
         """The tools of this step, and which of them the program itself defines."""
         for name, tool in tools.items():
-            self._definitions[name] = parts.is_programs(tool)
+            self._definitions[name] = self._origins.is_programs(tool)
             if self._is_own(tool):
                 self._own.add(name)
 

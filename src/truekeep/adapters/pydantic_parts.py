@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,8 @@ from pydantic_core import to_jsonable_python
 
 from truekeep.adapters.calls import ContextEntry, EntryKind, OfferedTool, as_json
 
+_MOST_DEFINITIONS = 1_024
+"""Definitions that are kept at hand; one more is put together again."""
 FIXED_WORDS = frozenset(
     {
         "Final result processed.",
@@ -141,17 +144,32 @@ def source_of(tool: Any) -> Any:
     return tool
 
 
-def is_programs(tool: Any) -> bool:
-    """Whether a tool's definition is what the framework makes of a function of the program's and its docstring."""
-    schema: Any = getattr(getattr(source_of(tool), "call_func", None), "__self__", None)
-    if not hasattr(schema, "function"):
-        return False
+class ToolOrigins:
+    """Which tools' definitions are the program's. What the framework makes of a function is worked out once."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[int, tuple[Any, Any, object]] = OrderedDict()
+
+    def is_programs(self, tool: Any) -> bool:
+        """Whether a definition is what the framework makes of a function of the program's and its docstring."""
+        schema: Any = getattr(getattr(source_of(tool), "call_func", None), "__self__", None)
+        if not hasattr(schema, "function"):
+            return False
+        known = self._made.get(id(schema))  # which is held as well, so that no other one gets its number
+        if known is None or known[0] is not schema or known[1] is not schema.function:
+            known = self._made[id(schema)] = schema, schema.function, _made_of(schema)
+            while len(self._made) > _MOST_DEFINITIONS:
+                self._made.popitem(last=False)
+        return known[2] == (tool.tool_def.description, tool.tool_def.parameters_json_schema)
+
+
+def _made_of(schema: Any) -> object:
+    """The description and parameters that the framework makes of a function; nothing if it can make none."""
     try:
         made = Tool(schema.function, takes_ctx=schema.takes_ctx)
     except Exception:  # no function from which a definition could be made
-        return False
-    parameters = made.function_schema.json_schema
-    return bool(made.description == tool.tool_def.description and parameters == tool.tool_def.parameters_json_schema)
+        return None
+    return made.description, made.function_schema.json_schema
 
 
 def offered(definition: ToolDefinition, *, from_program: bool) -> OfferedTool:

@@ -173,8 +173,7 @@ class TruekeepIntervention(InterventionHandler):
     async def _model_called(self, context: Any, call_model: Callable[[Any], AsyncIterator[Any]]) -> AsyncIterator[Any]:
         """The model is called: report what it is shown, and show it its memories as data."""
         conversation = self.conversation_of(context.agent)
-        await _reported(conversation, lambda: self._report(conversation, context))
-        block = await asyncio.to_thread(conversation.memory_block)
+        block = await asyncio.to_thread(self._shown, conversation, context)
         if block:
             context = context.replace(
                 messages=messages.with_memories(context.messages, block),
@@ -182,6 +181,14 @@ class TruekeepIntervention(InterventionHandler):
             )
         async for event in call_model(context):
             yield event
+
+    def _shown(self, conversation: MediatedConversation, context: Any) -> str:
+        """Report what the model is shown; gives the memories that it is shown besides."""
+        try:
+            self._report(conversation, context)
+        except Exception as error:
+            conversation.missed(error)
+        return conversation.memory_block()
 
     def _report(self, conversation: MediatedConversation, context: Any) -> None:
         if hosted := messages.hosted_in(context.model.get_config()):

@@ -61,7 +61,7 @@ class Planner:
         owners = self._sessions.owners(session)
         if not owners:
             raise InvalidRequest("The owner has said nothing to plan for yet.", code="nothing_to_plan")
-        evidence = self._boundary.evidence(session, whom)
+        evidence = self._boundary.evidence(session)
         said = [seen.own for seen in owners if seen.own.strip()][-_MOST_MESSAGES:]
         view = {
             "messages": said,
@@ -73,9 +73,9 @@ class Planner:
             {"role": "user", "content": json.dumps(view, ensure_ascii=False)},
         ]
 
-    def intend(self, session: str, whom: Reader, reply: str) -> tuple[PlanEntry, ...]:
+    def intend(self, session: str, reply: str) -> tuple[PlanEntry, ...]:
         """Check what a model listed, and keep that for the owner's last message."""
-        entries = tuple(_checked(planned_calls(reply), self._boundary.evidence(session, whom)))
+        entries = tuple(_checked(planned_calls(reply), self._boundary.evidence(session)))
         self._sessions.intend(session, entries)
         return entries
 

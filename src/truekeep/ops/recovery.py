@@ -138,7 +138,7 @@ def destroy(
     doomed = [ring.path(name), *data]
     removed = [path.name for path in doomed if path.exists()]
     is_stored = bool(chosen.store) and ring.exists(name)
-    if not removed and not is_stored:
+    if not removed and not is_stored and not anchors.claimed():
         raise UnknownId("There is no keep of that name.")
     try:
         with locked(paths.keys):

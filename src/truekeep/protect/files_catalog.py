@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,6 +26,8 @@ class InstructionCatalog:
 
     in_repository: re.Pattern[str]
     in_home: re.Pattern[str]
+    folders: re.Pattern[str]
+    """Folders on the way to instruction files, such as ``.claude``; below them anything may be one."""
     home_folders: tuple[str, ...]
     """Folders below the home directory in which anything can match; only they are walked through."""
     skipped: frozenset[str]
@@ -37,8 +39,10 @@ class InstructionCatalog:
         return pattern.fullmatch(path) is not None
 
     def may_hold_some(self, folder: str, *, is_home: bool = False) -> bool:
-        """Whether a folder is one whose Markdown files are instructions."""
-        return any(self.is_instruction_file(f"{folder}/x{end}", is_home=is_home) for end in (".md", ".mdc"))
+        """Whether instruction files lie in a folder for being there, or in one within it."""
+        if any(self.is_instruction_file(f"{folder}/x{end}", is_home=is_home) for end in (".md", ".mdc")):
+            return True
+        return self.folders.fullmatch(folder) is not None
 
 
 @cache
@@ -50,6 +54,7 @@ def catalog() -> InstructionCatalog:
     return InstructionCatalog(
         in_repository=_compiled(f"**/{path}" for path in anywhere),
         in_home=_compiled(home),
+        folders=_compiled(f"**/{folder}" for path in (*anywhere, *home) for folder in _ways(path)),
         home_folders=_outermost({_fixed_folder(path) for path in home}),
         skipped=frozenset(table["skipped"]["folders"]),
         limits=WalkLimits(**table["limits"]),
@@ -71,6 +76,12 @@ def _fixed_folder(path: str) -> str:
     """The folders of a path before its first wildcard; empty for a file in the home directory itself."""
     fixed = path.partition("*")[0]
     return fixed.rpartition("/")[0]
+
+
+def _ways(path: str) -> Iterator[str]:
+    """The folders that lead to a path, each as its own path: ``.claude`` and ``.claude/rules``."""
+    parts = _fixed_folder(path).split("/")
+    yield from ("/".join(parts[:count]) for count in range(1, len(parts) + 1) if parts[0].startswith("."))
 
 
 def _outermost(folders: set[str]) -> tuple[str, ...]:

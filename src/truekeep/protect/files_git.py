@@ -28,9 +28,20 @@ _QUIET = (
     *("-c", "core.quotePath=false"),
     *("-c", "blame.ignoreRevsFile="),
     *("-c", "core.pager=cat"),
-    *("-c", "protocol.allow=never"),
+    *("-c", "log.showSignature=false"),
 )
 """Settings by which a repository could start a program of its own, or leave commits out of the answer."""
+_KEPT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+    # An object that is missing is missing: fetching it would start whatever the repository names as a transport. The
+    # settings of a repository can overrule a default on the command line, and no variable.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    # A replaced object is shown here, and the real one is what everybody else gets.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -51,12 +62,17 @@ class LineOrigin:
 
 
 def git_root(folder: Path) -> Path | None:
-    """The root of the repository that a folder lies in, if it lies in one."""
+    """The root of the repository that a folder lies in, if it lies in one.
+
+    A repository can name any other place as its working tree (``core.worktree``), and have that looked at instead of
+    itself. So the root is believed only where the folder lies in it and git's own folder lies there.
+    """
     try:
         answer = _git(folder, "rev-parse", "--show-toplevel")
     except GitFailed:
         return None
-    return Path(os.fsdecode(answer.rstrip(b"\n")))
+    root = Path(os.fsdecode(answer.removesuffix(b"\n")))
+    return root if folder.resolve().is_relative_to(root) and (root / ".git").exists() else None
 
 
 def hooks_folder(root: Path) -> Path:
@@ -122,7 +138,7 @@ def _blamed(answer: bytes) -> Iterator[tuple[bytes, LineOrigin]]:
 def last_commit(root: Path, name: str) -> LineOrigin:
     """The last commit that touched a path; nothing if git knows none."""
     try:
-        answer = _git(root, "log", "-1", "--no-ext-diff", "--format=%H%x00%an%x00%cI", "--", name)
+        answer = _git(root, "log", "-1", "--no-show-signature", "--format=%H%x00%an%x00%cI", "--", name)
     except GitFailed:
         return LineOrigin()
     parts = answer.decode("utf-8", "replace").rstrip("\n").split("\0")
@@ -135,7 +151,6 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 def _run(command: list[str]) -> bytes:
     """What git prints. Its own words are not repeated: they quote the repository."""
-    kept = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
             command,
@@ -144,7 +159,7 @@ def _run(command: list[str]) -> bytes:
             stderr=subprocess.DEVNULL,
             timeout=_SECONDS,
             check=False,
-            env={**os.environ, **kept},
+            env={**os.environ, **_KEPT},
         )
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise GitFailed("git could not be run.", hint=f"Is git installed? ({type(error).__name__})") from None

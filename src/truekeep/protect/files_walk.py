@@ -14,6 +14,7 @@ from pathlib import Path
 from truekeep import disk
 from truekeep.errors import InvalidRequest
 from truekeep.protect.files_catalog import InstructionCatalog, catalog
+from truekeep.protect.files_imports import HOPS, imported_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class _Walk:
     stopped: str = ""
     links: list[tuple[str, str]] = field(default_factory=list)
     """Links in the place of instruction files or folders of them: path below the root, and where the link leads."""
+    followed: set[str] = field(default_factory=set)
+    """Where links lead below the root, and were looked at there."""
 
 
 def instruction_files(root: Path, *, within: str = "", is_home: bool = False) -> list[InstructionFile]:
@@ -58,6 +61,7 @@ def instruction_files(root: Path, *, within: str = "", is_home: bool = False) ->
             break
         names[name] = None
     found = {name: read_instruction_file(walk.root, name) for name in names}
+    _follow_imports(walk, found)
     for name, reason in _unfollowed(walk, found):
         found[name] = InstructionFile(name, unread=reason)
     if walk.stopped:
@@ -129,19 +133,28 @@ def _note_link(walk: _Walk, name: str) -> None:
 
 
 def _linked(walk: _Walk) -> Iterator[str]:
-    """What links in the place of instruction files lead to below the root: agents read it under the link's name."""
+    """What links in the place of instruction files lead to below the root: agents read it under the link's name.
+
+    More links may be met on the way; a place that several lead to is looked through once.
+    """
     for _, target in walk.links:
         path = Path(target)
-        if not path.is_relative_to(walk.root):
+        if target in walk.followed or not path.is_relative_to(walk.root):
             continue
         if path.is_file():
+            walk.followed.add(target)
             yield path.relative_to(walk.root).as_posix()
         elif path.is_dir():
+            walk.followed.add(target)
             yield from (found.relative_to(walk.root).as_posix() for found in _markdown(walk, path))
 
 
 def _markdown(walk: _Walk, folder: Path) -> Iterator[Path]:
-    for parent, _, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder):
+        inner = [Path(parent, name) for name in folders if name not in walk.table.skipped]
+        linked = [one for one in inner if one.is_symlink()]
+        walk.links += [(one.relative_to(walk.root).as_posix(), os.path.realpath(one)) for one in linked]
+        folders[:] = [one.name for one in inner]
         for name in names:
             walk.entries += 1
             if walk.entries > walk.table.limits.entries:
@@ -151,10 +164,22 @@ def _markdown(walk: _Walk, folder: Path) -> Iterator[Path]:
                 yield Path(parent, name)
 
 
+def _follow_imports(walk: _Walk, found: dict[str, InstructionFile]) -> None:
+    """Read what the files import, wherever it lies: an agent puts it into the same prompt."""
+    fresh = list(found.values())
+    for _ in range(HOPS):
+        paths = {path for file in fresh for path in imported_files((walk.root / file.name).parent, file.text)}
+        names = sorted({os.path.relpath(path, walk.root) for path in paths} - found.keys())
+        if len(found) + len(names) > walk.table.limits.files:
+            walk.stopped = f"more than {walk.table.limits.files:,} files are imported"
+            return
+        fresh = [read_instruction_file(walk.root, name) for name in names]
+        found |= {file.name: file for file in fresh}
+
+
 def _unfollowed(walk: _Walk, found: dict[str, InstructionFile]) -> Iterator[tuple[str, str]]:
     """Links that lead to what this walk has not read: an agent would follow them, and we have not looked there."""
-    read = {str(walk.root / name) for name in found}
+    read = {str(walk.root / name) for name in found} | walk.followed
     for name, target in walk.links:
-        below = f"{target}/"
-        if target not in read and not any(path.startswith(below) for path in read):
+        if target not in read:
             yield name, "a link to what was not looked at; scan what it leads to"

@@ -21,6 +21,7 @@ from truekeep.quarantine.queue import Facets, QueueFilter, QueueGroup, QueueView
 from truekeep.read.reader import RecordReader, Shown
 from truekeep.screens.credentials import redact
 from truekeep.stores.records import item_body, item_from, memory_from
+from truekeep.stores.table_view import TableView
 from truekeep.trust import fence
 from truekeep.trust.candidate import checked_flag, checked_moment, checked_reason, checked_text
 from truekeep.trust.origin import is_moved, person_name
@@ -77,6 +78,7 @@ class Review:
         self._text_cap = text_cap
         self._waiting = QueueView(ledger, clock)
         self._ancestry = Ancestry(ledger)
+        self._decided = TableView(ledger, "queue", _decided_after)
 
     def list(self, state: str | None = "open") -> list[Item]:
         """Items in that state (all for ``None``), oldest first."""
@@ -162,6 +164,10 @@ class Review:
     def facets(self) -> Facets:
         """How many open items there are of each reason, channel, principal and severity."""
         return self._waiting.facets()
+
+    def decision_times(self) -> builtins.list[tuple[datetime, timedelta]]:
+        """When each decision that stands was taken, and how long its item had waited for it."""
+        return [*self._decided.now().values()]
 
     def show(self, item_id: str) -> Item:
         """One item, with the raw text: for a person's eyes, never for a prompt."""
@@ -381,6 +387,13 @@ class Review:
             raise UnknownId("The memory that this item wants deleted is gone already.")
         self._removal.delete(entry, sealed, by=by)
         return (memory_id, memory_from(sealed).version) if sealed.verified else None
+
+
+def _decided_after(sealed: Sealed) -> tuple[datetime, timedelta] | None:
+    item = item_from(sealed)
+    if item is None or item.decided_at is None or item.decided_by is None:
+        return None
+    return item.decided_at, item.decided_at - item.created_at
 
 
 def is_note(item: Item) -> bool:

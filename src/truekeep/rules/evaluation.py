@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 Hits = dict[int, dict[str, Match]]
 _PATIENCE = 0.003
 """Seconds for one pattern with a back-reference on one passage; a scan that was not finished says so."""
-_STEP = 8
-"""Looks, with their confirmations, between two places to pause."""
 _TOTAL_PATIENCE = 0.010
 """Seconds for all such patterns of one scan."""
 _PATIENT_OVER = 4_000
@@ -120,14 +118,14 @@ class Evaluation:
                 possible.setdefault(use.rule, set()).add(use.condition.name)
         open_rules = {rule for rule, names in possible.items() if self._could_fire(rule, names)}
         negated = self._plan.negated
-        for look in in_steps(looks, _STEP):
+        for look in in_steps(looks, 1):
             self._look(
                 look, [u for u in look.uses if u.rule in open_rules and u.condition.name not in negated.get(u.rule, ())]
             )
         if open_rules.isdisjoint(negated):
             return
         still = {rule for rule in open_rules & negated.keys() if self._could_fire(rule, self._hits.get(rule, ()))}
-        for look in looks:
+        for look in in_steps(looks, 1):
             self._look(look, [u for u in look.uses if u.rule in still and u.condition.name in negated[u.rule]])
 
     def _could_fire(self, rule: int, names: Collection[str]) -> bool:

@@ -119,4 +119,5 @@ def _place(name: str, region: dict[str, int]) -> dict[str, Any]:
 def _quoted(path: str) -> str:
     from urllib.parse import quote  # noqa: PLC0415  # only for reports
 
-    return quote(path, safe="/:")
+    # A name on a disk is bytes; one that is no UTF-8 is still a place to point at.
+    return quote(path, safe="/:", errors="surrogateescape")

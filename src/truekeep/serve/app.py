@@ -52,9 +52,10 @@ _SPARE_THREADS = 4
 _SWITCH_SECONDS = 0.0001
 """How long a thread may keep the interpreter while others want it. A recall gives it up a dozen times, whenever it asks
 the database; with Python's 5 ms, two threads that never do would each time make it wait that long."""
-_OBJECTS = 50_000
-"""New objects before the garbage collector looks. With Python's 700 one large body has it look dozens of times, also at
-all that the open keeps hold, and nobody is served meanwhile."""
+_OBJECTS = 200_000
+"""New objects before the garbage collector looks. It looks at all of them in one piece, in which nobody is served: the
+values of two large bodies are half as many, take 10 to 40 ms, and are never garbage that only it would find. With
+Python's 700 one large body has it look dozens of times, also at all that the open keeps hold."""
 
 
 def create_app(

@@ -56,7 +56,7 @@ class Pool:
         share: int = 0,
         embedder: Callable[[], Embedder | None] | None = None,
     ) -> None:
-        self._home = home
+        self.home = home
         self.paths = Paths.resolve(home)
         self.settings = settings or Settings.load(self.paths.config)
         self.shares: Shares[str] = Shares(size, share)
@@ -166,7 +166,7 @@ class Pool:
         with place.lock:
             if place.keep is None:
                 place.keep = Keep.open(
-                    name, home=self._home, settings=self.settings, embedder=self._embedder, background=False
+                    name, home=self.home, settings=self.settings, embedder=self._embedder, background=False
                 )
                 self.opened += 1
             return place.keep

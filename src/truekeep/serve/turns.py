@@ -32,9 +32,9 @@ _COMPANY_SECONDS = 10.0
 """Whoever came this long ago is about, and may come again."""
 _HALF_SECONDS = 5.0
 """After so long, work weighs half."""
-_FRESH_SECONDS = 0.05
-"""For how long a turn has those pause who were worked for most; a recall is most often answered by then."""
-_MOST_PAUSED = 1.0
+_FRESH_SECONDS = 0.25
+"""For how long a turn has those pause who were worked for most; most recalls are answered by then on a busy machine."""
+_MOST_PAUSED = 3.0
 """Seconds for which one request pauses in all, however many others come meanwhile."""
 
 

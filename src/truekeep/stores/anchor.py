@@ -54,6 +54,9 @@ class Anchor(Protocol):
     def read(self) -> AnchorHead | None:
         """The newest head that was anchored, or none if the anchor is gone or damaged."""
 
+    def claimed(self) -> int:
+        """The newest event anchored here under the keep's name, whoever's key made the record; 0 if there is none."""
+
     def advance(self, head: AnchorHead) -> None:
         """Move forward to ``head``, durably; a later head that another process anchored stands."""
 
@@ -81,6 +84,10 @@ class Anchors:
     def newest(self) -> AnchorHead | None:
         """The newest head in any of them."""
         return newest_of(anchor.read() for anchor in self.all)
+
+    def claimed(self) -> int:
+        """The newest event that any of them has under the keep's name, also if the keys that made it are gone."""
+        return max((anchor.claimed() for anchor in self.all), default=0)
 
     def heads(self) -> list[tuple[str, AnchorHead | None]]:
         """What each of them says now, by its name."""
@@ -124,6 +131,12 @@ class AnchorRecords:
         return AnchorHead(seq, digest, at.rstrip(b"\0").decode("ascii", "replace"), term)
 
 
+def number_in(data: bytes) -> int:
+    """The highest number in those records, genuine or not: what is known when the keep's keys are gone."""
+    found = (_RECORD.unpack_from(data, at) for at in range(0, len(data) - SIZE + 1, SIZE))
+    return max((seq for magic, _, seq, _, _ in found if magic == _MAGIC), default=0)
+
+
 def newest_of(heads: Iterable[AnchorHead | None]) -> AnchorHead | None:
     """The newest of several heads."""
     return max((head for head in heads if head), key=lambda head: (head.term, head.seq), default=None)
@@ -156,6 +169,10 @@ class FileAnchor:
             return None
         except OSError as error:
             raise AnchorUnavailable(f"The anchor cannot be read: {self.path}") from error
+
+    def claimed(self) -> int:
+        """The newest event in the file, by whatever key."""
+        return _number_in_file(self.path)
 
     def advance(self, head: AnchorHead) -> None:
         """Move forward to ``head``; a later head that another process anchored stands."""
@@ -273,6 +290,10 @@ class AppendAnchor:
         finally:
             os.close(handle)
 
+    def claimed(self) -> int:
+        """The newest event in the file, by whatever key."""
+        return _number_in_file(self.path)
+
     def advance(self, head: AnchorHead) -> None:
         """Add ``head``, unless it or a later one is there."""
         self._add(head, new_term=False)
@@ -311,6 +332,15 @@ class AppendAnchor:
         first = max(0, count - _LOOK_BACK)
         data = os.pread(handle, (count - first) * SIZE, first * SIZE)
         return newest_of(self._records.unpack(data[at : at + SIZE]) for at in range(0, len(data), SIZE))
+
+
+def _number_in_file(path: Path) -> int:
+    try:
+        return number_in(disk.read(path)[-_LOOK_BACK * SIZE :])
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise AnchorUnavailable(f"The anchor cannot be read: {path}") from error
 
 
 def _append_record(path: Path, record: bytes, *, create: bool) -> None:

@@ -33,7 +33,7 @@ def _anchor(name: str, keys: Path, keep: str, key: bytes) -> Anchor:
         return FileAnchor(keys / "keeps" / f"{keep}.anchor", key)
     kind, _, place = name.partition(":")
     if kind == "postgres" and place:
-        return _in_postgres(place, key, name)
+        return _in_postgres(place, key, name, keep)
     directory = Path(place).expanduser()
     if kind not in KINDS or not place or not directory.is_absolute():
         raise ConfigError(
@@ -43,7 +43,7 @@ def _anchor(name: str, keys: Path, keep: str, key: bytes) -> Anchor:
     return KINDS[kind](directory / f"{keep}.anchor", key, name)
 
 
-def _in_postgres(variable: str, key: bytes, name: str) -> Anchor:
+def _in_postgres(variable: str, key: bytes, name: str, keep: str) -> Anchor:
     dsn = os.environ.get(variable)
     if not dsn:
         raise ConfigError(
@@ -53,4 +53,4 @@ def _in_postgres(variable: str, key: bytes, name: str) -> Anchor:
         from truekeep.stores.anchor_postgres import PostgresAnchor  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise MissingExtra("postgres") from error
-    return PostgresAnchor(dsn, key, name)
+    return PostgresAnchor(dsn, key, name, keep)

@@ -108,7 +108,7 @@ def _opened_in_database(paths: Paths, keep: str, clock: Callable[[], datetime], 
     """Open or make a keep in the database. Another process may rotate its keys between two looks; then look again."""
     ring = keyring(paths, settings)
     for is_last in (False, True):
-        keys = _keys_in_database(ring, keep)
+        keys = _keys_in_database(paths, ring, keep, settings)
         anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
         try:
             return _verified(paths, keep, keys, anchors, clock, settings)
@@ -118,14 +118,24 @@ def _opened_in_database(paths: Paths, keep: str, clock: Callable[[], datetime], 
     raise AssertionError("the loop returns or raises")
 
 
-def _keys_in_database(ring: Keyring, keep: str) -> KeepKeys:
-    """The keep's keys in one question, or new ones."""
+def _keys_in_database(paths: Paths, ring: Keyring, keep: str, settings: Settings) -> KeepKeys:
+    """The keep's keys in one question, or new ones, unless a keep of that name is anchored: its key went with it."""
     try:
         return ring.open(keep)
     except KeyUnavailable:
-        if ring.exists(keep):
-            raise
-        return ring.create(keep)
+        pass
+    if not ring.exists(keep):
+        missing = anchors_of(settings.anchor, paths.keys, keep, bytes(32)).claimed()
+        if not missing:
+            return ring.create(keep)
+        if not ring.exists(keep):
+            raise StoreTampered(
+                f"The database has no keep of that name, but event {missing} of it happened; {missing} are missing.",
+                code="store_rolled_back",
+                hint="Bring the database's newest state back, or give the keep up with: truekeep destroy.",
+                where=f"events 1 to {missing}",
+            )
+    return ring.open(keep)  # somebody made it between two looks; else what is wrong with its key is said
 
 
 def open_backend(

@@ -20,17 +20,18 @@ from typing import Any
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from truekeep.errors import InvalidRequest, KeyUnavailable
 from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry, write_new
-from truekeep.stores.master import KEY_BYTES, Master, MasterKeys
+from truekeep.stores.master import KEY_BYTES, MasterKeys, Wrapping
 
 _TRIES = 5
 """Looks at a key file while another process rotates keys; one that never holds still is refused."""
 _PREFIX = "ed25519:"
+_PARTS = ("nonce", "wrapped", "service")
+"""The encrypted parts of an entry; the last one only where a key service wraps."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,7 +149,7 @@ class Keyring:
         """The fingerprint of the master key that wraps a keep's key."""
         return str(self.entry(keep).get("master"))
 
-    def rewrap(self, keep: str, master: Master, change: Callable[[Secret], Secret] = lambda secret: secret) -> Secret:
+    def rewrap(self, keep: str, master: Wrapping, change: Callable[[Secret], Secret] = lambda secret: secret) -> Secret:
         """Write the keep's secret anew, changed and under that master key. The caller holds the directory's lock."""
         changed = change(self.secret(keep))
         self.replace(keep, _wrapped(changed, master, keep), changed)
@@ -197,8 +198,7 @@ def derive(secret: Secret) -> KeepKeys:
     return KeepKeys(secret.keep_id, secret.cipher, tuple(epochs), secret.pending, *lasting)
 
 
-def _wrapped(secret: Secret, master: Master, keep: str) -> dict[str, Any]:
-    nonce = secrets.token_bytes(12)
+def _wrapped(secret: Secret, master: Wrapping, keep: str) -> dict[str, Any]:
     content = {"root": _text(secret.root), "data": [_text(key) for key in secret.data], "pending": secret.pending}
     binding = _binding(keep, secret.keep_id, secret.cipher, master.id)
     return {
@@ -207,16 +207,15 @@ def _wrapped(secret: Secret, master: Master, keep: str) -> dict[str, Any]:
         "keep_id": secret.keep_id,
         "cipher": secret.cipher,
         "master": master.id,
-        "nonce": _text(nonce),
-        "wrapped": _text(AESGCM(master.key).encrypt(nonce, json.dumps(content).encode(), binding)),
+        **{part: _text(value) for part, value in master.close(json.dumps(content).encode(), binding).items()},
     }
 
 
-def _unwrapped(entry: dict[str, Any], master: Master, keep: str) -> Secret:
+def _unwrapped(entry: dict[str, Any], master: Wrapping, keep: str) -> Secret:
     try:
         keep_id, cipher = str(entry["keep_id"]), str(entry["cipher"])
-        nonce, wrapped = _bytes(entry["nonce"]), _bytes(entry["wrapped"])
-        content = json.loads(AESGCM(master.key).decrypt(nonce, wrapped, _binding(keep, keep_id, cipher, master.id)))
+        parts = {part: _bytes(entry[part]) for part in _PARTS if part in entry}
+        content = json.loads(master.open(parts, _binding(keep, keep_id, cipher, master.id)))
         data = tuple(_bytes(key) for key in content["data"])
         return Secret(keep_id, cipher, _bytes(content["root"]), data, bool(content["pending"]))
     except (KeyError, TypeError, ValueError, InvalidTag):

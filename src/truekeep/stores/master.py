@@ -1,4 +1,4 @@
-"""The master key: a file of our own in the key directory, or whatever the operator names (file, environment, command).
+"""The master key: a file of our own in the key directory, or what the operator names (file, environment, command, KMS).
 
 A master key wraps the keys of all keeps. Its id is a fingerprint that says which one wrapped a key and gives nothing
 away. Only the id ever appears in files, errors and output.
@@ -18,10 +18,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
 from truekeep.errors import ConfigError, KeyUnavailable
+from truekeep.stores.key_service import ServiceKey, service_at
 from truekeep.stores.keyfile import read_entry, replace_entry, write_new
 
 KEY_BYTES = 32
+PLUGIN = "plugin:"
 _COMMAND_SECONDS = 60
 """A key service is slow; one that does not answer must not hang every start."""
 _LONGEST = 4_096
@@ -40,8 +44,21 @@ class Master:
         """Its fingerprint."""
         return hmac.digest(self.key, b"truekeep master key id", "sha256").hex()[:16]
 
+    def close(self, content: bytes, binding: bytes) -> dict[str, bytes]:
+        """Encrypt a keep's keys, bound to what they are of."""
+        nonce = secrets.token_bytes(12)
+        return {"nonce": nonce, "wrapped": AESGCM(self.key).encrypt(nonce, content, binding)}
+
+    def open(self, parts: Mapping[str, bytes], binding: bytes) -> bytes:
+        """What was closed with this key and that binding."""
+        return AESGCM(self.key).decrypt(parts["nonce"], parts["wrapped"], binding)
+
     def __repr__(self) -> str:
         return f"Master(id={self.id!r})"
+
+
+Wrapping = Master | ServiceKey
+"""What keeps' keys are wrapped with: a key that is at hand, or one that never leaves its service."""
 
 
 class MasterKeys:
@@ -57,8 +74,11 @@ class MasterKeys:
         """Whether truekeep made the key and keeps it in the key directory."""
         return not self.source
 
-    def current(self, *, create: bool = False) -> Master:
+    def current(self, *, create: bool = False) -> Wrapping:
         """The key that new keys are wrapped with."""
+        if self.source.startswith(PLUGIN):
+            service = service_at(self.source.removeprefix(PLUGIN))
+            return ServiceKey(service, str(service.key_id))
         if self.source:
             return fetched(self.source)
         if create and not self.path.exists():
@@ -66,9 +86,11 @@ class MasterKeys:
         current, known = self._stored()
         return known[current]
 
-    def by_id(self, master_id: str) -> Master:
-        """The key with that fingerprint."""
-        known = {master.id: master for master in (self.current(),)} if self.source else self._stored()[1]
+    def by_id(self, master_id: str) -> Wrapping:
+        """The key with that fingerprint; a service has older ones as well, and finds out which."""
+        if self.source.startswith(PLUGIN):
+            return ServiceKey(service_at(self.source.removeprefix(PLUGIN)), master_id)
+        known = {master.id: master for master in (fetched(self.source),)} if self.source else self._stored()[1]
         if master_id not in known:
             raise KeyUnavailable(
                 f"The key is wrapped by master key {master_id}, and that one is not at hand.",
@@ -127,7 +149,9 @@ def fetched(source: str) -> Master:
         return _parsed(_content(Path(rest).expanduser()), "file")
     if kind == "command" and rest:
         return _answered(rest)
-    raise ConfigError("The setting master_key is not understood.", hint="Use env:NAME, file:PATH or command:LINE.")
+    raise ConfigError(
+        "The setting master_key is not understood.", hint="Use env:NAME, file:PATH, command:LINE or plugin:MODULE:NAME."
+    )
 
 
 def _content(path: Path) -> bytes:

@@ -170,17 +170,21 @@ class PostgresBackend:
 
     def _commit(self, line: Connection) -> None:
         try:
-            line.execute(b"COMMIT")
+            is_sure = _committed(line)
         except psycopg.Error as error:
             if not isinstance(error, psycopg.OperationalError) or error.sqlstate in _ANSWERS:
                 raise told(error) from None
+            is_sure = False
+        if not is_sure:
             self._require_written()
         self._own += 1
 
     def _require_written(self) -> None:
         """The connection broke in the middle of a commit: ask the server what became of it, by the event's hash.
 
-        The keep's row is locked for the question, so that a commit that is still under way is waited for.
+        The keep's row is locked for the question, so that a commit that is still under way is waited for. What is there
+        may not have reached a standby yet, as when the server ended the connection that waited for one. So the question
+        is committed as well, and waits in its turn.
         """
         wanted, version = self._newest, self._version + 1
         self._line = None
@@ -190,12 +194,15 @@ class PostgresBackend:
             line = self._begun(partial(self._lock, question))
             try:
                 found = self._stored(wanted.seq) if wanted is not None else None
-                is_there = self._version >= version
+                is_there = found is not None and found.hash == wanted.hash and self._version >= version
+                is_sure = not is_there or _committed(line)
             finally:
                 self._ended(line)
         except (StoreError, psycopg.Error):
-            raise CommitUnknown("The database went away in the middle of a commit.") from None
-        if wanted is None or found is None or found.hash != wanted.hash or not is_there:
+            is_there = is_sure = False
+        if not is_sure:
+            raise CommitUnknown("The database went away in the middle of a commit.")
+        if not is_there:
             raise StoreUnavailable(
                 "The connection was lost before the commit, and nothing of it was written.",
                 code="not_committed",
@@ -441,6 +448,19 @@ _FILLED = (
 _APPEND = f"INSERT INTO {SCHEMA}.events(keep, seq, body, state, hash) VALUES (%s, %s, %s, %s, %s)"  # noqa: S608
 _RESTATE = f"UPDATE {SCHEMA}.events SET body = %s WHERE keep = %s AND seq = %s"  # noqa: S608
 _EVENTS = f"{_EVENT}%s AND {_PAGE}"
+
+
+def _committed(line: Connection) -> bool:
+    """Commit; says whether the server was sure of it. It warns when it stopped waiting for a standby."""
+    doubts: list[psycopg.errors.Diagnostic] = []
+    line.add_notice_handler(doubts.append)
+    try:
+        answer = line.execute(b"COMMIT").statusmessage
+    finally:
+        line.remove_notice_handler(doubts.append)
+    if answer != "COMMIT":  # what it says to a transaction in which something failed
+        raise psycopg.InternalError("the transaction was rolled back")
+    return not doubts
 
 
 def _last_two(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[list[Any], list[Any]]:

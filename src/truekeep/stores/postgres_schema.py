@@ -22,6 +22,8 @@ PARTITIONS = 16
 KEEP_SETTING = "truekeep.keep"
 _LOCK = 7_304_182_019
 """The advisory lock under which migrations run; a number that nobody else uses."""
+LOCK_PATIENCE = 5_000
+"""Milliseconds a migration waits for a table in use: whoever comes after it to that table waits as long."""
 _TABLES = ("keeps", "sealed", "events")
 _THIS_KEEP = f"keep = nullif(current_setting('{KEEP_SETTING}', true), '')::uuid"
 
@@ -123,7 +125,7 @@ def migrate(connection: psycopg.Connection[Any], role: str = "") -> tuple[int, i
 
 def _lock(connection: psycopg.Connection[Any]) -> None:
     """One migration at a time; and never one that makes a queue of the service's own statements behind it."""
-    connection.execute("SET LOCAL lock_timeout = '5s'")
+    connection.execute(f"SET LOCAL lock_timeout = {LOCK_PATIENCE}".encode())
     found = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (_LOCK,)).fetchone()
     if found is None or not found[0]:
         raise StoreBusy("Another process is migrating this database.", code="migrating", hint="Try again later.")

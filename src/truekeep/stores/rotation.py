@@ -23,7 +23,7 @@ from truekeep.stores.files import database_path, keyring, open_backend, open_led
 from truekeep.stores.inspection import inspect_chain, inspect_rows
 from truekeep.stores.keyfile import locked
 from truekeep.stores.keys import KeepKeys, derive, with_new_data_key, with_rotation_done
-from truekeep.stores.master import MasterKeys
+from truekeep.stores.master import MasterKeys, Wrapping
 from truekeep.stores.seal import Seal
 from truekeep.stores.sqlite import SqliteBackend
 from truekeep.types import utc_text
@@ -54,11 +54,11 @@ def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRo
         raise InvalidRequest(
             "The master key is not truekeep's own.",
             code="foreign_master",
-            hint="Say where the new one is: env:NAME, file:PATH, command:LINE, or keys for one of our own.",
+            hint="Say where the new one is: env:NAME, file:PATH, command:LINE, plugin:MODULE:NAME, or keys (our own).",
         )
     with locked(ring.directory):
         target = MasterKeys(paths.keys, "" if to == OWN else to)
-        master = target.add() if target.is_own else target.current()
+        master: Wrapping = target.add() if target.is_own else target.current()
         rewrapped = []
         for keep in ring.names():
             if ring.wrapped_by(keep) != master.id:

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 
 from truekeep.text.language import known_words
-from truekeep.text.view import Edit, View, excerpt
+from truekeep.text.view import GIVE_WAY, Edit, View, excerpt
 from truekeep.text.words import letter_runs
 
 _SEPARATOR = r"[ \t._\-*~|/\\,:;+=^·•]"
@@ -163,6 +163,7 @@ def _merged(text: str) -> list[Edit]:
     """All edits in order; where two overlap the earlier kind wins."""
     taken: list[Edit] = []
     for kind in (_spaced_out, _split_words, _broken_words, _glued):
+        GIVE_WAY.get()()
         found = [edit for edit in kind(text) if not _overlaps(taken, edit)]
         if found:
             taken = sorted(taken + found)

@@ -29,6 +29,7 @@ PAGES = (
     "memories?state=over",
     "incident", f"incident/look?principal={FORGER}", "incident/run?name=run-paper-2", "rewind", "rewind?day=2026-11-03",
     "audit", "audit?kind=memory.rejected&by=web", "dashboard",
+    "inbox", "sessions", "operate", "grants", "tools", "channels", "members", "tokens", "prompts", "backups", "keys",
 )  # fmt: skip
 HOSTILE = (
     "<script>window.hit=1</script>",
@@ -392,9 +393,12 @@ def filled(home: Path, memories: int, waiting: int) -> None:
         keep.remember_many(held, via="web")
 
 
-BIG = ("memories", "memories?standing=hearsay", "memories?acts=yes", "memories?state=blocked", "memories?state=over",
-       "memories?q=street+square", "incident", "incident/look?principal=site7.example", "incident/look?channel=web",
-       "audit", "audit?kind=memory.stored&by=crm", "dashboard", "rewind")  # fmt: skip
+BIG = (
+    "inbox", "calls", "sessions", "session?name=s-0", "grants", "tools", "channels", "members", "tokens", "prompts",
+    "backups", "keys", "live", "memories", "memories?standing=hearsay", "memories?acts=yes", "memories?state=blocked",
+    "memories?state=over", "memories?q=street+square", "incident", "incident/look?principal=site7.example",
+    "incident/look?channel=web", "audit", "audit?kind=memory.stored&by=crm", "dashboard", "rewind",
+)  # fmt: skip
 LONG = bool(os.environ.get("TRUEKEEP_LONG"))
 
 
@@ -455,19 +459,19 @@ def test_a_call_that_waits_is_shown_with_its_origins_and_decided_with_a_tick(ent
 
 def test_standing_permissions_are_made_and_taken_back_by_who_may(enter: Enter) -> None:
     person = enter()
-    made = person.send("calls/grant", tool="edit_file", argument="path", pattern="src/**", most="", until="2027-03-31")
+    made = person.send("grants", tool="edit_file", argument="path", pattern="src/**", most="", until="2027-03-31")
     assert made.status_code == 303, words_of(made)
-    shown = person.see("calls")
+    shown = person.see("grants")
     assert "src/**" in words_of(shown)
     assert "2027-03-31" in words_of(shown)
     grant = re.search(r'name="grant" value="(gnt_\w+)"', shown.text)
     assert grant
     reviewer = enter(frozenset({"review", "read"}), "tom")
-    assert 'name="grant"' not in reviewer.see("calls").text
-    assert reviewer.send("calls/take-back", grant=grant[1]).status_code == 403
-    assert person.send("calls/grant", tool="x", argument="a", pattern="b", until="soon").status_code == 400
-    assert person.send("calls/take-back", grant=grant[1]).status_code == 303
-    assert "There are none" in words_of(person.see("calls"))
+    assert 'name="grant"' not in reviewer.see("grants").text
+    assert reviewer.send("grants/take-back", grant=grant[1]).status_code == 403
+    assert person.send("grants", tool="x", argument="a", pattern="b", until="soon").status_code == 400
+    assert person.send("grants/take-back", grant=grant[1]).status_code == 303
+    assert "There are none" in words_of(person.see("grants"))
 
 
 def test_a_memory_is_pinned_and_unpinned_with_one_button_and_pins_are_proposed(enter: Enter, story: Served) -> None:

@@ -399,6 +399,8 @@ def test_a_refusal_ends_plans_and_what_was_found_for_them() -> None:
     ("text", "is_place"),
     [
         ("~/.aws/credentials", True),
+        ("/home/ana/.bash_history", True),
+        ("~/.docker/config.json", True),
         ("cat /run/secrets/db", True),
         ("secret", True),
         ("select password from users", True),
@@ -416,7 +418,11 @@ def test_a_verb_carried_out_in_one_meaning_is_not_carried_out_in_another() -> No
     messages = ["block two hours after the harbour talk"]
     made = evidence(foreign=_PAGE, messages=messages, tools=tools, results=[("list_events", rows)])
     made.spend({"0.0": frozenset({"create_event()", "2027-03-09t12:00"})})
-    assert judge(made, "delete_event", {"event_id": "ev-4"}).code == "request_used"
+    assert judge(made, "delete_event", {"event_id": "ev-4"}).code == "another_act"
+    made = evidence(foreign=_PAGE, messages=["send Ruth 20"])
+    assert judge(made, "transfer_funds", {"to": "Ruth", "amount": 20}).answer is Answer.ALLOW
+    made.spend({"0.0": frozenset({"send_message()", "send_message() ruth"})})
+    assert judge(made, "transfer_funds", {"to": "Ruth", "amount": 20}).code == "request_used"
 
 
 @pytest.mark.parametrize(

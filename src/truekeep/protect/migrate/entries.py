@@ -114,5 +114,5 @@ def entry_of(
         entities=about,
         kind=kind,
         metadata=kept,
-        mapped=tuple(sorted(taken | set(kept))),
+        mapped=(*sorted(taken), *sorted(kept.keys() - taken)),
     )

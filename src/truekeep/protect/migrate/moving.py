@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest, TruekeepError
 from truekeep.protect.migrate.entries import Read, Skipped, SourceEntry
+from truekeep.protect.naming import reads_as_words
 from truekeep.trust.candidate import checked_metadata, checked_moment, checked_text, checked_words
 from truekeep.types import Decision, Verdict
 
@@ -28,6 +30,8 @@ MOST_ENTRIES = 500_000
 """Entries of one run: all of them are in memory, and a person has to decide about them."""
 _LONGEST_VALUE = 400
 """Characters of a metadata value that is kept where all of them are more than a memory takes."""
+_FIELD, _MOST_FIELDS = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,40}"), 40
+"""Fields that the report names; it is read by people, and by agents that run the command."""
 Keyed = tuple[str, Mapping[str, Any]]
 
 
@@ -76,7 +80,7 @@ class Report:
 
 def planned(found: Read, report: Report, settings: Settings, now: datetime) -> list[Keyed]:
     """The entries that come in, with their keys, and the report of what does not."""
-    planned, seen = list[Keyed](), Counter[str]()
+    planned, seen, known = list[Keyed](), Counter[str](), set[tuple[str, str]]()
     for one in found:
         if isinstance(one, Skipped):
             report.skipped[one.reason] += 1
@@ -84,12 +88,16 @@ def planned(found: Read, report: Report, settings: Settings, now: datetime) -> l
         if one.expires_at is not None and one.expires_at <= now:
             report.skipped["expired_there"] += 1
             continue
+        if one.id and (one.id, one.text) in known:
+            report.skipped["twice_there"] += 1
+            continue
+        known.add((one.id, one.text))
         try:
             made = list(_fields(one, report, settings))
         except TruekeepError as error:
             report.skipped[error.code] += 1
             continue
-        report.fields.update(one.mapped)
+        report.fields.update(_shown(name, report.fields) for name in one.mapped)
         for fields in made:
             planned.append((_key(report, one, fields["text"], seen), fields))
         if len(planned) > MOST_ENTRIES:
@@ -153,6 +161,12 @@ def _parts(text: str, cap: int) -> list[str]:
         parts.append(text[:at].strip())
         text = text[at:].strip()
     return [part for part in (*parts, text) if part] or [text]
+
+
+def _shown(name: str, known: Counter[str]) -> str:
+    """A field by its name, if that is a name and there are not too many: whoever made the file chose them."""
+    is_name = _FIELD.fullmatch(name) is not None and not reads_as_words(name)
+    return name if is_name and (name in known or len(known) < _MOST_FIELDS) else "others"
 
 
 def _words(words: tuple[str, ...], name: str, report: Report, settings: Settings) -> tuple[str, ...]:

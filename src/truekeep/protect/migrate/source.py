@@ -27,7 +27,8 @@ LONGEST_LINE = 1_000_000
 _MOST_ANSWER = 10_000_000
 """Bytes of one answer of a service; a page of a hundred entries is far below."""
 _MOST_VALUES = 20_000_000
-"""Values in one file; walking them takes seconds."""
+"""Values in one file; walking them takes seconds, and each takes tens of bytes once it is parsed."""
+_ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"\x28\xb5\x2f\xfd")
 _DEEPEST = 4 * MOST_NESTED
 """Levels of JSON of a whole file: an export of conversations nests what is in its messages."""
 _SECONDS = 30.0
@@ -36,6 +37,12 @@ _SECONDS = 30.0
 def text_of(path: Path) -> str:
     """The text of a file."""
     content = _bytes_of(path)
+    if content.startswith(_ARCHIVES):
+        raise InvalidRequest(
+            "That is an archive, and is not unpacked here.",
+            code="source_is_archive",
+            hint="Unpack it, and name the file in it, such as conversations.json.",
+        )
     if b"\x00" in content:
         raise InvalidRequest(
             "The file is not text: it has NUL characters.",
@@ -58,6 +65,9 @@ def is_sqlite(path: Path) -> bool:
 def parsed(text: str) -> Any:
     """The JSON in a text, or its JSON lines as a list."""
     stripped = text.strip()
+    # Three characters of a text become sixty bytes in memory: what is too much is refused before it is parsed.
+    if sum(map(stripped.count, ",[{")) > _MOST_VALUES:
+        raise _too_deep()
     try:
         value = json.loads(stripped)
     except RecursionError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -20,7 +21,7 @@ import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from truekeep.errors import InvalidRequest
 from truekeep.trust import fence
@@ -29,6 +30,9 @@ MOST_BYTES = 4_000_000
 """The longest message of a server's; a longer one ends the connection: its rest cannot be told from the next."""
 _LONGEST_SAID, _MOST_SAID = 500, 1_000
 """How much of the server's standard error is shown: of a line, and lines in all."""
+_MOST_DROPPED = 20
+"""How often it is said that a line was no message; a server can send them without end."""
+_ID, _MARGIN = re.compile(rb'"id"\s*:\s*(\d{1,15})\s*[,}]'), 200
 _PATIENCE = 2.0
 _PR_SET_PDEATHSIG = 1
 
@@ -99,6 +103,7 @@ def _dies_with_us(parent: int) -> Callable[[], None] | None:
 
 async def _read(source: asyncio.StreamReader, incoming: _Incoming, say: Say) -> None:
     """Hand on every message; a line that is none is refused, and one without an end ends the connection."""
+    dropped = 0
     async with incoming:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             while True:
@@ -112,7 +117,21 @@ async def _read(source: asyncio.StreamReader, incoming: _Incoming, say: Say) -> 
                 try:
                     await incoming.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
                 except ValueError:
-                    say("a line of the server's was no message and was dropped")
+                    dropped += 1
+                    if dropped <= _MOST_DROPPED:
+                        say("a line of the server's was no message and was dropped")
+                    for number in _answered(line):
+                        await incoming.send(SessionMessage(_unreadable(number)))
+
+
+def _answered(line: bytes) -> list[int]:
+    """The call that an unreadable line answers, by its head or its end: whoever made it need not wait any longer."""
+    found = _ID.findall(line[:_MARGIN]) or _ID.findall(line[-_MARGIN:])
+    return [int(number) for number in found[:1]]
+
+
+def _unreadable(number: int) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=PARSE_ERROR, message="unreadable"))
 
 
 async def _write(sink: asyncio.StreamWriter, outgoing: ObjectReceiveStream[SessionMessage]) -> None:

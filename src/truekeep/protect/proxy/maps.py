@@ -16,6 +16,7 @@ from typing import Any
 
 from truekeep.disk import read_trusted
 from truekeep.errors import ConfigError
+from truekeep.protect.naming import reads_as_words
 
 DOES = ("write", "read", "delete")
 _MOST_DEEP, _MOST_BYTES = 16, 100_000
@@ -62,8 +63,8 @@ class MemoryMap:
 
 
 def is_token(text: str) -> bool:
-    """Whether a string can be an id, a kind or a date, and no sentence."""
-    return _TOKEN.fullmatch(text) is not None
+    """Whether a string can be an id, a kind or a date, and no sentence; one with hyphens for spaces is a sentence."""
+    return _TOKEN.fullmatch(text) is not None and not reads_as_words(text)
 
 
 def strings(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from truekeep.protect.naming import words_in
 from truekeep.protect.proxy.maps import TooDeep, is_token, strings
 from truekeep.scan import scan_content
 from truekeep.trust import fence
@@ -41,7 +42,7 @@ class Marker:
 
     def shown(self, answer: Any) -> str:
         """A memory server's answer as fenced data. Raises ``TooDeep``."""
-        texts = [text for _, text in strings(answer) if not is_token(text)]
+        texts = [text for _, text in strings(answer) if not is_token(text) or len(words_in(text)) > 1]
         threats = _threats(dict.fromkeys(texts))
         if isinstance(answer, str):
             body = "\n".join(
@@ -53,7 +54,8 @@ class Marker:
 
     def _walked(self, value: Any, threats: Mapping[str, list[str]]) -> Any:
         if isinstance(value, str):
-            return value if is_token(value) else self._marked(value, threats.get(value, []))
+            found = threats.get(value, [])
+            return value if is_token(value) and not found else self._marked(value, found)
         if isinstance(value, Mapping):
             return {self._walked(str(key), threats): self._walked(inner, threats) for key, inner in value.items()}
         if isinstance(value, list | tuple):

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from truekeep.protect.proxy.maps import MemoryMap
     from truekeep.serve.mcp.binding import Binding
 
-_HTTP_SECONDS = 30.0
-
 
 @dataclass(frozen=True, slots=True)
 class ProxyOptions:
@@ -84,14 +82,9 @@ def _transport(options: ProxyOptions) -> Any:
 
 @asynccontextmanager
 async def _http(url: str, bearer: str) -> AsyncIterator[Any]:
-    import httpx2  # noqa: PLC0415 - comes with the protocol's library
+    from truekeep.protect.proxy.remote import http_client  # noqa: PLC0415 - what it needs comes with the protocol's library
 
-    headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
-    # A proxy or a netrc of the environment must not be handed what the owner's agent says.
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=_HTTP_SECONDS, trust_env=False) as http,
-        streamable_http_client(url, http_client=http) as streams,
-    ):
+    async with http_client(bearer) as http, streamable_http_client(url, http_client=http) as streams:
         yield streams
 
 
@@ -140,8 +133,8 @@ def guarded(server: Server[Any], host: str, token: str) -> ASGIApp:
 
 
 def _quiet() -> None:
-    """The log goes to standard error, without what the libraries repeat of a server's words."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="truekeep protect mcp: %(levelname)s %(message)s"
-    )
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
+    """Our own log goes to standard error, and nobody else's: libraries repeat a server's words, as long as they are."""
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setFormatter(logging.Formatter("truekeep protect mcp: %(levelname)s %(message)s"))
+    shown.addFilter(logging.Filter("truekeep"))
+    logging.basicConfig(handlers=[shown], level=logging.WARNING)

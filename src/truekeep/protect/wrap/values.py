@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from truekeep.protect.naming import reads_as_words
 from truekeep.trust import fence
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _TOO_DEEP = "[left out: nested too deeply]"
 
 def is_plain_name(text: Any) -> bool:
     """Whether a key, an id or a namespace can be read as nothing but a name."""
-    return _PLAIN_NAME.fullmatch(str(text)) is not None
+    return _PLAIN_NAME.fullmatch(str(text)) is not None and not reads_as_words(str(text))
 
 
 def words_of(value: Any) -> str:
@@ -42,7 +43,7 @@ def _strings(value: Any, depth: int) -> Iterator[str]:
         yield str(value)
     elif isinstance(value, Mapping):
         for key, one in value.items():
-            if not _PLAIN_KEY.fullmatch(str(key)):
+            if not _PLAIN_KEY.fullmatch(str(key)) or reads_as_words(str(key)):
                 yield str(key)
             yield from _strings(one, depth + 1)
     elif isinstance(value, list | tuple):
@@ -59,7 +60,7 @@ def presented(value: Any, shown: Shown, kept: frozenset[str] = frozenset()) -> A
     blocked the placeholder stands for it. ``kept`` are members that the store's own program finds entries by.
     """
     if shown.blocked:
-        return changed(value, lambda _: shown.text, kept)
+        return changed(value, lambda _: shown.text, kept, wordy=False)
     if shown.may_act:
         return changed(value, fence.sanitised)
     return changed(value, lambda text: marked(text, shown), kept)
@@ -91,27 +92,37 @@ def unmarked(value: Any) -> tuple[Any, bool]:
 
 
 def changed(
-    value: Any, change: Callable[[str], str], kept: frozenset[str] = frozenset(), *, keys: bool = True, depth: int = 0
+    value: Any,
+    change: Callable[[str], str],
+    kept: frozenset[str] = frozenset(),
+    *,
+    keys: bool = True,
+    wordy: bool = True,
+    depth: int = 0,
 ) -> Any:
-    """The value with every text changed; keys that are more than a name are sanitised."""
+    """The value with every text changed; keys that are more than a name are, too.
+
+    Programs find members by long keys as well, so one that is ``wordy`` stays, but in what is blocked.
+    """
     if isinstance(value, str):
         return change(value)
     if depth > _MOST_NESTED:
         return _TOO_DEEP
     if isinstance(value, Mapping):
         return {
-            _key(key, change) if keys else key: one
+            _key(key, change, wordy=wordy) if keys else key: one
             if depth == 0 and key in kept and isinstance(one, str) and is_plain_name(one)
-            else changed(one, change, keys=keys, depth=depth + 1)
+            else changed(one, change, keys=keys, wordy=wordy, depth=depth + 1)
             for key, one in value.items()
         }
     if isinstance(value, list | tuple):
-        return [changed(one, change, keys=keys, depth=depth + 1) for one in value]
+        return [changed(one, change, keys=keys, wordy=wordy, depth=depth + 1) for one in value]
     return value if isinstance(value, bool | int | float | None) else change(str(value))
 
 
-def _key(key: Any, change: Callable[[str], str]) -> str:
-    return str(key) if _PLAIN_KEY.fullmatch(str(key)) else change(str(key))
+def _key(key: Any, change: Callable[[str], str], *, wordy: bool) -> str:
+    is_plain = _PLAIN_KEY.fullmatch(str(key)) and (wordy or not reads_as_words(str(key)))
+    return str(key) if is_plain else change(str(key))
 
 
 def mark_of(shown: Shown, *, known: bool) -> dict[str, Any]:

@@ -30,6 +30,8 @@ __all__ = ["FARTHEST", "Pattern", "PatternError", "Undecided", "compile_spec"]
 
 FARTHEST = 600
 """Characters that decide about a match of a pattern that is not far."""
+_BESIDE = 2_000
+"""Characters above which a search may take a millisecond; to let other threads go on meanwhile costs less than one."""
 
 
 class Undecided(Exception):  # an answer, not a programming error
@@ -111,7 +113,10 @@ class Pattern:
         if patience <= 0:
             raise TimeoutError
         self.prepare(text)
-        found = self._quick[text.isascii()].search(text, first, timeout=patience)
+        # A text as long as a file is searched beside other threads. Where no other matcher could take over it is not:
+        # the time that is counted is the whole process's, and theirs would be in it.
+        beside = len(text) > _BESIDE and not self.has_references
+        found = self._quick[text.isascii()].search(text, first, timeout=patience, concurrent=beside)
         return None if found is None else int(found.start())
 
     def end_from(self, text: str, start: int) -> int:

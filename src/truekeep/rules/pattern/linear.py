@@ -14,11 +14,14 @@ from truekeep.rules.pattern.alphabet import bytes_of, to_bytes
 from truekeep.rules.pattern.automaton import Automaton, build
 from truekeep.rules.pattern.charset import LINE_ENDS, WORD, CharSet
 from truekeep.rules.pattern.syntax import LookAround, Node, PatternAnchor
+from truekeep.text.view import GIVE_WAY
 
 _MEMO_LIMIT = 4_096
 """Sets of states that are remembered; a text can be made to visit ever new ones."""
 _CHAR_LIMIT = 4_096
 """Characters whose step is remembered; a text can hold more than a million different ones."""
+_PIECE = 4_096
+"""Places that are gone through in about a millisecond, before somebody else may go first."""
 
 
 class LinearMatcher:
@@ -71,18 +74,21 @@ class LinearMatcher:
         memo, masks, states = automaton.memo, automaton.char_masks, 0
         places = range(len(text), -1, -1) if backward else range(len(text) + 1)
         last, offset = (0, -1) if backward else (len(text), 0)
-        for place in places:
-            truth = truths[place]
-            key = states << 64 | truth
-            step = memo.get(key)
-            if step is None:
-                step = _remember(automaton, key, states, truth)
-            if step[1]:
-                accepted[place] = 1
-            if place != last:
-                char = text[place + offset]
-                mask = masks.get(char)
-                states = step[0] & (_mask(automaton, char) if mask is None else mask)
+        give_way = GIVE_WAY.get()
+        for piece in (places[start : start + _PIECE] for start in range(0, len(places), _PIECE)):
+            give_way()
+            for place in piece:
+                truth = truths[place]
+                key = states << 64 | truth
+                step = memo.get(key)
+                if step is None:
+                    step = _remember(automaton, key, states, truth)
+                if step[1]:
+                    accepted[place] = 1
+                if place != last:
+                    char = text[place + offset]
+                    mask = masks.get(char)
+                    states = step[0] & (_mask(automaton, char) if mask is None else mask)
         return accepted
 
     def _truths(self, automaton: Automaton, text: str) -> Row[int]:

@@ -14,18 +14,28 @@ from starlette.responses import RedirectResponse, Response
 from truekeep.errors import NotAuthenticated, TruekeepError
 from truekeep.serve.console import (
     audit,
+    backups,
     bulk,
     calls,
+    channels,
     dashboard,
     deciding,
     door,
+    grants,
     inbox,
     incident,
+    keys,
     memories,
+    one_memory,
+    operate,
+    prompts,
     reference,
     rendering,
     rewinding,
+    sessions,
     source,
+    tokens,
+    tools,
 )
 from truekeep.serve.console.desk import bare_page, spoken
 from truekeep.serve.console.shell import PATH, Shell
@@ -35,10 +45,11 @@ from truekeep.serve.rest.openapi import ServedDocument
 from truekeep.serve.service import Service
 from truekeep.serve.ways_in import require_page_permits
 
-PAGES = (inbox, calls, memories, incident, audit, dashboard)
+PAGES = (inbox, calls, sessions, memories, incident, audit, dashboard, operate)
 """A page is a module with a ``router`` and an ``ENTRY``."""
 ENTRIES = tuple(page.ENTRY for page in PAGES)
-_BESIDE = (rendering, door, deciding, bulk, source, rewinding, reference)
+_OPERATOR = (grants, tools, channels, tokens, prompts, backups, keys)
+_BESIDE = (rendering, door, deciding, bulk, source, rewinding, reference, one_memory, *_OPERATOR)
 """What pages send their forms to, and what all of them use."""
 ROUTERS = tuple(module.router for module in (*_BESIDE, *PAGES))
 
@@ -70,20 +81,28 @@ def _answer_errors(console: FastAPI) -> None:
     @console.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         del error  # it holds what was sent
-        return await _told(request, 400, "invalid_request", spoken(request).t("frame.invalid"), "")
+        return await _told(request, 400, "invalid_request", spoken(request).t("frame.invalid"), is_own=True)
 
     @console.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> Response:
-        return await _told(request, error.status_code, "not_found", spoken(request).t("frame.nothing_here"), "")
+        return await _told(
+            request, error.status_code, "not_found", spoken(request).t("frame.nothing_here"), is_own=True
+        )
 
     @console.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
-        return await _told(request, 500, "internal_error", spoken(request).t("frame.went_wrong"), type(error).__name__)
+        del error  # the edge has logged it; a page is no place for what it may hold
+        return await _told(request, 500, "internal_error", spoken(request).t("frame.went_wrong"), is_own=True)
 
 
-async def _told(request: Request, status: int, code: str, detail: str, hint: str) -> Response:
-    """A refusal as a page; with the frame around it for whoever is signed in. It always says what to do."""
-    told = {"code": code, "detail": detail, "hint": hint or spoken(request).t("frame.back")}
+async def _told(
+    request: Request, status: int, code: str, detail: str, hint: str = "", *, is_own: bool = False
+) -> Response:
+    """A refusal as a page; with the frame around it for whoever is signed in. It always says what to do.
+
+    ``is_own`` are words of the console, which are in the person's language already.
+    """
+    told = {"code": code, "detail": detail, "hint": hint, "is_own": is_own}
     desk = getattr(request.state, "desk", None)
     if desk is None:
         return bare_page(request, "problem.html", status=status, **told)

@@ -13,6 +13,7 @@ from truekeep.review.decisions import item_etag
 from truekeep.serve.console.desk import Seated
 from truekeep.serve.console.form import Form
 from truekeep.serve.console.inbox import Looking
+from truekeep.serve.console.waiting import waits_in
 
 router = APIRouter()
 MOST = 200
@@ -28,7 +29,7 @@ def preview(
 ) -> Response:
     """What would be decided: the groups that were picked, or all that the filter finds."""
     with desk.open() as keep:
-        groups = keep.review.groups(at.wanted)
+        groups = waits_in(desk, keep, at.wanted, at.what).groups
         chosen = [group for group in groups if not pick or group.key in pick]
         cards: list[QueueCard] = [card for group in chosen for card in group.cards]
     items = [(card, item_etag(card.item)) for card in cards[:MOST]]

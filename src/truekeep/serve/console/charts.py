@@ -13,6 +13,7 @@ KINDS = ("accepted", "held", "rejected")
 _PLOT_TOP, _PLOT_HEIGHT, _PLOT_LEFT, _PLOT_RIGHT = 10, 170, 36, 12
 _BOX_WIDTH, _BOX_HEIGHT, _ACROSS, _DOWN = 196, 40, 240, 52
 _LABEL_CAP, _DETAIL_CAP = 23, 29
+_MULTIPLE = (300, 70)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,45 @@ def _rounded(most: int) -> int:
             if most <= 5 * step:
                 return step
         size *= 10
+
+
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """One small chart of a row of them: a line through the days on which there was something to count."""
+
+    name: str
+    runs: tuple[str, ...]
+    """The points of each stretch of days without a gap, for a ``polyline``."""
+    dots: tuple[tuple[float, float], ...]
+    """Days that stand alone."""
+    most: float
+    rows: tuple[tuple[str, float | None], ...]
+    """Every day with its value, for the table."""
+
+    @property
+    def width(self) -> int:
+        """How wide it is."""
+        return _MULTIPLE[0]
+
+    @property
+    def height(self) -> int:
+        """How high it is."""
+        return _MULTIPLE[1]
+
+
+def multiple(name: str, rows: Sequence[tuple[str, float | None]], least_top: float = 0.0) -> Multiple:
+    """A small chart of one value a day; on a day with nothing there is no value, which is not zero."""
+    width, height = _MULTIPLE
+    most = max([least_top, *(value for _, value in rows if value is not None)]) or 1.0
+    across = (width - 8) / max(1, len(rows) - 1)
+    stretches: list[list[tuple[float, float]]] = [[]]
+    for number, (_, value) in enumerate(rows):
+        if value is None:
+            stretches.append([])
+        else:
+            stretches[-1].append((round(4 + number * across, 1), round(height - 4 - value / most * (height - 8), 1)))
+    runs = tuple(" ".join(f"{x},{y}" for x, y in points) for points in stretches if len(points) > 1)
+    return Multiple(name, runs, tuple(points[0] for points in stretches if len(points) == 1), most, tuple(rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from truekeep.ops import redteam_scores as scores
-from truekeep.serve.console.charts import ages, stacked
+from truekeep.serve.console.charts import Multiple, ages, multiple, stacked
 from truekeep.serve.console.desk import DeskEntry, Seated
+
+if TYPE_CHECKING:
+    from truekeep.audit.log import WritesOfDay
+    from truekeep.keep import Keep
 
 router = APIRouter()
 ENTRY = DeskEntry("dashboard", "dashboard")
@@ -28,6 +34,7 @@ def dashboard(desk: Seated) -> Response:
         days = keep.audit.writes_by_day(now.date(), _DAYS)
         rejected = keep.audit.rejected_sources(first)
         wrapped = keep.entries.tallies()
+        multiples = list(_multiples(keep, days))
         cards = [card for group in keep.review.groups() for card in group.cards]
     waited = [(now - card.item.created_at).total_seconds() for card in cards]
     counts = ages(waited, [limit * 86_400 for limit in _LIMITS])
@@ -46,8 +53,33 @@ def dashboard(desk: Seated) -> Response:
         waiting=len(waited),
         oldest=now - timedelta(seconds=max(waited)) if waited else None,
         wrapped=wrapped,
+        multiples=multiples,
         scores=scores.last(desk.service.pool.paths),
     )
+
+
+def _multiples(keep: Keep, days: Sequence[WritesOfDay]) -> Iterator[tuple[Multiple, float | None]]:
+    """How much a person is bothered: each as a small chart, with its value over all the days.
+
+    Of calls those count that were not denied: what the boundary refuses outright asks nobody.
+    """
+    answers, waited = keep.calls.answers_by_day(), dict[date, list[float]]()
+    for at, took in keep.review.decision_times():
+        waited.setdefault(at.date(), []).append(took.total_seconds() / 3_600)
+    shown = {one.day for one in days}
+    asked = {day: (answers[day, "confirm"], answers[day, "confirm"] + answers[day, "allow"]) for day in shown}
+    held = {one.day: (one.held, one.held + one.accepted + one.rejected) for one in days}
+    for name, parts in (("asks", asked), ("held", held)):
+        rows = [(one.day.isoformat(), _percent(*parts[one.day])) for one in days]
+        whole = _percent(sum(part for part, _ in parts.values()), sum(of for _, of in parts.values()))
+        yield multiple(name, rows, 10.0), whole
+    hours = [(one.day.isoformat(), median(waited[one.day]) if one.day in waited else None) for one in days]
+    every = [took for day in shown for took in waited.get(day, ())]
+    yield multiple("review", hours), median(every) if every else None
+
+
+def _percent(part: int, of: int) -> float | None:
+    return 100 * part / of if of else None
 
 
 def _spans() -> list[dict[str, Any]]:

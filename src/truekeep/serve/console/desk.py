@@ -133,9 +133,17 @@ class Desk:
             return None, 0
         try:
             with self._borrowed() as keep:
-                return keep.audit.state(), keep.review.count()
+                state = keep.audit.state()
+                return state, keep.review.count() + self._calls(keep) + int(not state.ok)
         except StoreError as error:
             return Verification(False, 0, 0, (str(error),)), 0
+
+    def _calls(self, keep: Keep) -> int:
+        """How many calls wait for this person; for a channel that this keep does not know, none do."""
+        try:
+            return len(keep.actions.pending(via=self.decides_as(keep)))
+        except UnknownChannel:
+            return 0
 
 
 _ASKING: set[Callable[[Request], Desk]] = set()

@@ -1,8 +1,7 @@
-"""The inbox: what was held back and waits for a person, grouped by claim and source, oldest first, one item open."""
+"""The inbox: everything that waits for a person, calls before texts, oldest first, with one of it open."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +11,10 @@ from starlette.responses import JSONResponse, Response
 from truekeep.errors import UnknownId
 from truekeep.quarantine.queue import QueueFilter, QueueGroup
 from truekeep.review.decisions import UNDO_WINDOW
+from truekeep.serve.console.asked import asked_about, call_decided
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated, Watcher
 from truekeep.serve.console.item import Opened, opened
+from truekeep.serve.console.waiting import TAMPERING, WHAT, Waits, waits_in
 from truekeep.types import Item
 
 if TYPE_CHECKING:
@@ -33,11 +34,19 @@ class InboxLook:
 
     wanted: QueueFilter
     page: int = 1
+    what: str = ""
+    """One kind of what waits, or nothing for all of it."""
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self.wanted.is_everything and not self.what
 
     def query(self, **more: object) -> dict[str, object]:
         """The same look as members of an address."""
         members = {"q" if name == "text" else name: value for name, value in asdict(self.wanted).items() if value}
-        return {**members, **({"page": self.page} if self.page > 1 else {}), **more}
+        own = ({"page": self.page} if self.page > 1 else {}) | ({"what": self.what} if self.what else {})
+        return {**members, **own, **more}
 
 
 def look(
@@ -49,10 +58,12 @@ def look(
     group: Annotated[str, Query(max_length=_CAP)] = "",
     noted: Annotated[str, Query(max_length=_CAP)] = "",
     q: Annotated[str, Query(max_length=_CAP)] = "",
+    what: Annotated[str, Query(max_length=20)] = "",
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
 ) -> InboxLook:
     """The look that an address asks for."""
-    return InboxLook(QueueFilter(code, kind, channel, principal, severity, group, noted, q.strip()), page)
+    wanted = QueueFilter(code, kind, channel, principal, severity, group, noted, q.strip())
+    return InboxLook(wanted, page, what if what in WHAT else "")
 
 
 Looking = Annotated[InboxLook, Depends(look)]
@@ -67,54 +78,60 @@ def inbox(
 ) -> Response:
     """The list, with one item open beside it."""
     with desk.open() as keep:
-        groups = keep.review.groups(at.wanted)
+        waits = waits_in(desk, keep, at.wanted, at.what)
+        groups = waits.groups
         pages = max(1, -(-len(groups) // PAGE))
-        at = InboxLook(at.wanted, min(at.page, pages))
+        at = InboxLook(at.wanted, min(at.page, pages), at.what)
         shown = groups[(at.page - 1) * PAGE : at.page * PAGE]
-        open_id = item or (shown[0].first.id if shown else "")
-        beside = opened(desk, keep, open_id) if open_id else None
+        open_id = item or _first(waits, shown)
+        beside = opened(desk, keep, open_id, waits.everything) if open_id.startswith("rev_") else None
+        call = asked_about(keep, open_id) if open_id.startswith("tkt_") else None
         facets = keep.review.facets()
-        decided = _decided(desk, keep, done)
-        seen = queue_tag(groups)
-        noted = [group for group in keep.review.noted() if len(group.items) > 1] if at.wanted.is_everything else []
+        decided, taken_back = _decided(desk, keep, done), call_decided(desk, keep, done)
+        noted = [group for group in keep.review.noted() if len(group.items) > 1] if at.is_everything else []
     return desk.page(
         "inbox.html",
         here="inbox",
         at=at,
         groups=shown,
+        waits=waits,
+        kinds=WHAT,
         noted=noted,
-        total=sum(len(group.cards) for group in groups),
-        group_total=len(groups),
+        total=sum(len(group.cards) for group in groups) + len(waits.calls) + int(waits.is_tampered),
+        group_total=len(groups) + len(waits.calls) + int(waits.is_tampered),
         pages=pages,
         opened=beside,
+        call=call,
+        open_id=open_id,
         picked=bool(item),
         after=_next(shown, beside),
         facets=facets,
         choices=_MOST_CHOICES,
         decided=decided,
+        call_decided=taken_back,
         window=UNDO_WINDOW,
-        seen=seen,
+        seen=waits.tag,
     )
 
 
 @router.get("/k/{keep}/live")
 def live(desk: Watcher, at: Looking) -> Response:
-    """What is new, for a page that is open: how many wait, and whether the list is still the one it shows."""
+    """What is new, for a page that is open: how much waits, and whether the list is still the one it shows."""
     with desk.open() as keep:
-        groups = keep.review.groups(at.wanted)
-        waiting = keep.review.count()
-    return JSONResponse({"waiting": waiting, "queue": queue_tag(groups)})
+        waits = waits_in(desk, keep, at.wanted, at.what)
+    return JSONResponse({"waiting": sum(waits.counts.values()), "queue": waits.tag})
 
 
-def queue_tag(groups: list[QueueGroup]) -> str:
-    """A short tag of what a list holds."""
-    ids = " ".join(card.item.id for group in groups for card in group.cards)
-    return hashlib.sha256(ids.encode()).hexdigest()[:12]
+def _first(waits: Waits, shown: list[QueueGroup]) -> str:
+    """What is open where nothing was picked: what cannot wait comes first."""
+    if waits.is_tampered:
+        return TAMPERING
+    return waits.calls[0].id if waits.calls else shown[0].first.id if shown else ""
 
 
 def _decided(desk: Desk, keep: Keep, item_id: str) -> Item | None:
     """What this person has just decided and may still take back, by the item itself and not by the address."""
-    if not item_id:
+    if not item_id.startswith("rev_"):
         return None
     try:
         item = keep.review.show(item_id)

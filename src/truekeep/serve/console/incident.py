@@ -30,6 +30,8 @@ router = APIRouter()
 ENTRY = DeskEntry("incident", "incident")
 NAMED = (*SOURCES, "since")
 _MOST_LISTED, _MOST_DRAWN, _MOST_SOURCES = 100, 7, 100
+_MOST_OUTCOMES = 200
+"""Outcomes that are looked through for one run's, the latest."""
 _OUTCOMES = EventFilter(kind="run.credited")
 _TYPES = {"txt": "text/plain; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
 
@@ -66,7 +68,17 @@ def run(desk: Seated, name: Annotated[str, Query(max_length=NAME_CAP)]) -> Respo
     with desk.open() as keep:
         blamed = keep.blame(name).as_dict()
         origins = [keep.get_memory(one["id"])["origin"] for one in blamed["memories"] if one["content"] is not None]
-    return desk.page("blame.html", here="incident", blamed=blamed, origins=_distinct(origins), at=utc_moment)
+        actions = [(one, keep.actions.question(one["ticket"])) for one in blamed["actions"][:_MOST_LISTED]]
+        credited = keep.audit.page(_OUTCOMES, limit=_MOST_OUTCOMES).events
+    return desk.page(
+        "blame.html",
+        here="incident",
+        blamed=blamed,
+        actions=actions,
+        outcomes=[event for event in credited if event.body.get("run") == name],
+        origins=_distinct(origins),
+        at=utc_moment,
+    )
 
 
 @router.post("/k/{keep}/incident/rehearse")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from truekeep.claims.lineage import Chain
-from truekeep.quarantine.queue import QueueFilter
+from truekeep.quarantine.queue import QueueFilter, QueueGroup
 from truekeep.review.decisions import EDITABLE, UNDO_WINDOW, Outlook, item_etag, text_of
 from truekeep.rules import builtin
 from truekeep.screens.credentials import redact
@@ -80,13 +80,14 @@ class Opened:
         return max((one.finding.severity for one in self.found), default=Severity.INFO).label if self.found else "none"
 
 
-def opened(desk: Desk, keep: Keep, item_id: str) -> Opened:
+def opened(desk: Desk, keep: Keep, item_id: str, groups: Sequence[QueueGroup] | None = None) -> Opened:
     """Everything about an item, for the person at that desk."""
     item = keep.review.show(item_id)
     text, outlook = text_of(item), keep.review.outlook(item_id, by=desk.by)
     chain = keep.review.chain(item_id)
     origin = item.memory.origin
-    card = next((c for group in keep.review.groups() for c in group.cards if c.item.id == item_id), None)
+    listed = groups if groups is not None else keep.review.groups()
+    card = next((c for group in listed for c in group.cards if c.item.id == item_id), None)
     muted = {(mute.channel, mute.principal) for mute in keep.channels.muted()}
     return Opened(
         item=item,

@@ -23,6 +23,9 @@ STANDINGS = tuple(standing.label for standing in sorted(Standing, reverse=True))
 _ACTS = {"yes": True, "no": False}
 _MOST_HITS, _ON_A_PAGE, _MOST_KIN, _MOST_TOLD, _MOST_PROPOSED = 40, 40, 6, 60, 3
 
+DONE = ("edit", "delete", "restore", "restrict", "share", "lift")
+"""What can be done with one memory, as an address says that it was."""
+
 Words = Annotated[str, Query(max_length=500)]
 Name = Annotated[str, Query(max_length=500)]
 Choice = Annotated[str, Query(max_length=20)]
@@ -81,15 +84,18 @@ def memories(
 
 
 @router.get("/k/{keep}/memories/{memory_id}")
-def memory(desk: Seated, memory_id: str) -> Response:
+def memory(desk: Seated, memory_id: str, done: Choice = "") -> Response:
     """One memory: what it says, may do and why, where it came from; to an administrator its versions and who saw it."""
     with desk.open() as keep:
         is_whole = desk.may("admin")
         told = keep.trace(memory_id, most=_MOST_TOLD).as_dict() if is_whole else _untraced(keep, memory_id)
         versions = keep.history(memory_id) if is_whole else []
+        can = _possible(desk, keep, told)
     shown = told["memory"]
     return desk.page(
         "memory.html",
+        can=can,
+        done=done if done in DONE else "",
         here="memories",
         told=told,
         shown=shown,
@@ -113,6 +119,26 @@ def unpin(desk: Seated, memory_id: str) -> Response:
     with desk.open() as keep:
         keep.unpin(memory_id, via=desk.decides_as(keep))
     return desk.back_to(desk.path("memories", memory_id))
+
+
+def _possible(desk: Desk, keep: Keep, told: dict[str, Any]) -> frozenset[str]:
+    """What this person could do with a memory as it stands; each route asks again."""
+    shown, found = told["memory"], set[str]()
+    if shown["blocked"] and desk.may("reviewer"):
+        found.add("look")
+    if not desk.may("admin"):
+        return frozenset(found)
+    if told["state"] != "active":
+        return frozenset(found | ({"restore"} if told["state"] in ("deleted", "forgotten") else set()))
+    is_altered = "unverified_record" in shown["block_reason"]
+    found |= {"delete"} if is_altered else {"delete", "edit"}
+    if keep.memories.is_liftable(told["id"]):
+        found.add("lift")
+    elif shown["may_act"]:
+        found.add("restrict")
+    if keep.channels.is_shared() and shown["standing"] == "owner" and not found & {"lift"} and desk.may("reviewer"):
+        found.add("share")
+    return frozenset(found)
 
 
 def _untraced(keep: Keep, memory_id: str) -> dict[str, Any]:

@@ -89,7 +89,21 @@ def rendered(template: str, words: PageWords, context: Mapping[str, Any]) -> str
     def day(moment: datetime) -> Markup:
         return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), f"{moment:%Y-%m-%d %H:%M} UTC")
 
-    speaking = {"t": words.t, "n": words.n, "known": words.known, "ago": ago, "day": day, "words": words, "now": now}
+    def says(sentence: str) -> Markup:
+        """A sentence of the library in the page's language; marked as English where there is only that."""
+        told = words.says(sentence)
+        return spelled(told) if told is not None else Markup('<span lang="en">{}</span>').format(spelled(sentence))
+
+    speaking = {
+        "says": says,
+        "t": words.t,
+        "n": words.n,
+        "known": words.known,
+        "ago": ago,
+        "day": day,
+        "words": words,
+        "now": now,
+    }
     return environment().get_template(template).render({**speaking, **context})
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -40,6 +41,18 @@ class PageWords:
         forms: Mapping[str, str] = self._known[key]
         return forms[_FORMS[self.language](count)].format(n=f"{count:,}", **values)
 
+    def says(self, sentence: str) -> str | None:
+        """A sentence of the library in this language; nothing if it has none, as with what others wrote."""
+        if self.language == _DEFAULT:
+            return sentence
+        exact, patterns = _phrases(self.language)
+        if sentence in exact:
+            return exact[sentence]
+        for pattern, text in patterns:
+            if (found := pattern.fullmatch(sentence)) is not None:
+                return text.format(*(self.says(part) or part for part in found.groups()))
+        return None
+
     def known(self, key: str, otherwise: str) -> str:
         """The words of a key, or the library's own where there are none."""
         found = self._known.get(key)
@@ -56,6 +69,19 @@ def words(language: str) -> PageWords:
         if ending == "toml":
             found |= _flat(page, tomllib.loads(file.read_text("utf-8")))
     return PageWords(language, found)
+
+
+_PLACE = re.compile(r"\\{\d*\\}")
+
+
+@cache
+def _phrases(language: str) -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
+    """The library's sentences: whole ones, and those with places that are filled with names, ids and numbers."""
+    file = resources.files("truekeep") / "data" / "console" / "library" / f"{language}.toml"
+    listed: Mapping[str, str] = tomllib.loads(file.read_text("utf-8"))["sentences"]
+    whole = {sentence: text for sentence, text in listed.items() if "{" not in sentence}
+    places = [(sentence, text) for sentence, text in listed.items() if "{" in sentence]
+    return whole, [(re.compile(_PLACE.sub("(.{0,400}?)", re.escape(sentence))), text) for sentence, text in places]
 
 
 def chosen(wished: str | None, accepted: str) -> str:
@@ -81,7 +107,7 @@ def _flat(prefix: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Nested tables as dotted keys; a table of plural forms stays one value."""
     found: dict[str, Any] = {}
     for name, value in table.items():
-        if isinstance(value, Mapping) and not ("other" in value and value.keys() <= _COUNTED):
+        if isinstance(value, Mapping) and not set(value) <= _COUNTED:
             found |= _flat(f"{prefix}.{name}", value)
         else:
             found[f"{prefix}.{name}"] = value

@@ -35,7 +35,7 @@ from typing import Any
 
 from truekeep.trust.flow.commands import reads_only_commands
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
-from truekeep.trust.flow.index import TextIndex, naming, places_of, stands_whole
+from truekeep.trust.flow.index import RARE, TextIndex, naming, places_of
 from truekeep.trust.flow.leaks import (
     is_called_for,
     is_composed_host,
@@ -90,17 +90,27 @@ class CallJudgement:
 
 def judge(evidence: SessionEvidence, name: str, arguments: Mapping[str, Any]) -> CallJudgement:
     """The answer to one call of a tool, from nothing but the evidence."""
+    return judge_call(evidence, taken_apart(evidence, name, arguments))
+
+
+def taken_apart(evidence: SessionEvidence, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    """A call with the tool as it is declared here, and every value in it."""
     tool = tool_for(name, evidence.tools)
-    found = leaves(tool, arguments)
+    return ToolCall(tool, name, leaves(tool, arguments))
+
+
+def judge_call(evidence: SessionEvidence, call: ToolCall) -> CallJudgement:
+    """The same for a call that is taken apart already."""
+    tool, found = call.tool, call.leaves
     reading = tool.is_reading or _looks_up(evidence, tool, found) or _runs_reading(found)
     reading = reading and not any(_writes_sql(leaf) for leaf in found)
     if tool.confirm:
         return CallJudgement(Answer.CONFIRM, "operator_asks", ("The operator has this tool confirmed.",))
     if evidence.clean:
-        return _clean(evidence, ToolCall(tool, name, found), reading)
+        return _clean(evidence, call, reading)
     if reading:
         return _reading(evidence, tool, found)
-    return _unhidden(_effect(evidence, ToolCall(tool, name, found)), found)
+    return _unhidden(_effect(evidence, call), found)
 
 
 def _unhidden(judged: CallJudgement, found: tuple[ArgumentLeaf, ...]) -> CallJudgement:
@@ -244,7 +254,7 @@ def _place_fault(
     evidence: SessionEvidence, tool: Tool, leaf: ArgumentLeaf, open_scopes: tuple[RequestScope, ...]
 ) -> str:
     """What speaks against reading the place that a value names: its code, or nothing."""
-    if names_secret_place(leaf.text) and not _said_anywhere(evidence, read(leaf.text)):
+    if names_secret_place(leaf.text) and not evidence.requests.name(read(leaf.text)):
         return "secret_place"
     if _is_sql(leaf) and _is_forbidden(evidence, read(leaf.text)):
         return "excluded_by_owner"
@@ -273,7 +283,7 @@ def _is_lead(evidence: SessionEvidence, leaf: ArgumentLeaf) -> bool:
     if mark not in _ROOM_MARKS or value.flat.strip() in evidence.records.given:
         return False
     named = (typed.form for message in evidence.requests.messages[-1:] for typed in message.reading.values)
-    if not any(form.startswith(mark) for form in named) or _said_anywhere(evidence, value):
+    if not any(form.startswith(mark) for form in named) or evidence.requests.name(value):
         return False
     return not any(True for _ in evidence.memories.holding(value)) and bool(_ids(evidence.foreign, value))
 
@@ -284,18 +294,11 @@ _ROOM_MARKS = ("#", "@")
 def _is_forbidden(evidence: SessionEvidence, query: TextReading) -> bool:
     """Whether a query speaks of something that an acting passage negates: "never touch the billing schema"."""
     words = naming(query.words, words_of("shared_words"))
-    for held in evidence.memories.sharing(word for word in words if evidence.memories.counts(word) <= _RARE):
+    for held in evidence.memories.sharing(word for word in words if evidence.memories.counts(word) <= RARE):
         clauses = passage(held.raw, held.at).clauses
         if any(clause.sort is ClauseSort.STOPPED and clause.stems & words for clause in clauses):
             return True
     return False
-
-
-_RARE = 20
-
-
-def _said_anywhere(evidence: SessionEvidence, value: TextReading) -> bool:
-    return any(stands_whole(message.reading, value) for message in evidence.requests.messages)
 
 
 def _leak(evidence: SessionEvidence, leaf: ArgumentLeaf, open_scopes: tuple[RequestScope, ...]) -> str:
@@ -432,16 +435,14 @@ def _unproved_origin(evidence: SessionEvidence, held: tuple[str, ...]) -> ValueO
 
 
 def _is_pointed(evidence: SessionEvidence, name: str) -> bool:
-    """Whether the owner pointed at a text: the host says so, or its origin stands whole in the owner's words."""
-    if name in evidence.pointed:
-        return True
+    """Whether the owner pointed at a text: its origin stands whole in the owner's words."""
     held = evidence.foreign.texts.get(name)
     if held is None or not held.origin:
         return False
     # A text is read only if it can stand there: a session may hold hundreds of them.
     spelt = " ".join(held.origin.lower().split())
     near = any(spelt[:_FEW_LETTERS] in message.reading.flat for message in evidence.requests.messages)
-    return near and _said_anywhere(evidence, read(held.origin))
+    return near and evidence.requests.name(read(held.origin))
 
 
 _FEW_LETTERS = 8

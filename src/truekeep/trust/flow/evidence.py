@@ -6,6 +6,7 @@ remembered hearsay, which all sessions share, and holds what belongs to the sess
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,12 +16,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
-from truekeep.trust.flow.index import TextIndex
-from truekeep.trust.flow.requests import ClauseSort, OwnerClause, OwnerSaid, said
+from truekeep.trust.flow.index import TextIndex, stands_whole
+from truekeep.trust.flow.requests import ClauseSort, OwnerSaid, said
 from truekeep.trust.flow.results import RecordBook
 from truekeep.trust.flow.structure import simple_commands
 
 if TYPE_CHECKING:
+    from truekeep.trust.flow.reading import TextReading
     from truekeep.trust.flow.tools import Tool
 
 
@@ -116,11 +118,14 @@ def _is_aside(message: OwnerSaid) -> bool:
 
     "Hang on, Petra still has work on it" after "delete the branch" is such a one; "the blue one" is an answer.
     """
-    asks = any(clause.acts or clause.sort in _ASKING for clause in message.clauses)
-    return not asks and not message.reading.values and len(message.reading.words) > _SHORT_ANSWER
+    asks = any((one.acts or one.polite or one.sort in _ASKING) and not one.hesitates for one in message.clauses)
+    gives = any(_GIVES.search(message.reading.flat, v.start, v.end) for v in message.reading.values)
+    return not asks and not gives and len(message.reading.words) > _SHORT_ANSWER
 
 
 _ASKING = frozenset({ClauseSort.READING, ClauseSort.QUESTION})
+_GIVES = re.compile(r"\d|[^\W\d_]\W+[^\W\d_]")
+"""What tells a value that answers something from a word: "tonight" and "one more time" answer nothing."""
 _SHORT_ANSWER = 5
 """Words of an answer to a question of the agent's."""
 _MOST_OPEN = 24
@@ -166,9 +171,9 @@ class OwnerRequests:
         """Open requests, those of the newest message first, in the order they were said; of very many the newest."""
         return tuple(sorted(self._open[-_MOST_OPEN:], key=lambda one: (-one.message, one.clause)))
 
-    def clause(self, request: OpenRequest) -> OwnerClause:
-        """The clause of a request."""
-        return self.messages[request.message].clauses[request.clause]
+    def name(self, value: TextReading) -> bool:
+        """Whether a value stands whole in any message, whatever is said of it there."""
+        return any(stands_whole(message.reading, value) for message in self.messages)
 
 
 @dataclass(slots=True)
@@ -196,8 +201,6 @@ class SessionEvidence:
     grants: tuple[StandingGrant, ...] = ()
     confirmed: tuple[frozenset[str], ...] = ()
     """For each call the owner confirmed in this session, its values in their normal form."""
-    pointed: frozenset[str] = frozenset()
-    """Ids of foreign texts the host knows the owner pointed at."""
     spent: dict[str, frozenset[str]] = field(default_factory=dict)
     is_bare_note: Callable[[str], bool] = lambda _: False
     """Whether remembered hearsay is only a note of the agent's, from a session that reports to nobody."""

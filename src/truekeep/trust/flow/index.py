@@ -15,6 +15,8 @@ from truekeep.trust.flow.reading import TextReading, disguised, disguises_of, pa
 
 _GLUE = frozenset("@._/:\\-+~#=&")
 _SHORTEST_DISGUISE = 4
+RARE = 20
+"""A word that stands in more memories than this tells none of them apart."""
 _MOST_LOOKED_AT = 400
 """Texts looked at for one value made of common words; beyond that it tells nothing apart anyway."""
 

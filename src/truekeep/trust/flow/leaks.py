@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from truekeep.trust.flow.index import naming, run_at, stands_whole
-from truekeep.trust.flow.reading import TextReading, TypedValue, disguised, hidden_texts, host_of, read
+from truekeep.trust.flow.index import RARE, naming, run_at, stands_whole
+from truekeep.trust.flow.reading import TextReading, TypedValue, disguised, hidden_texts, host_of, read, read_table
 from truekeep.trust.flow.roles import words_of
 from truekeep.trust.flow.structure import link_parts
 
@@ -30,8 +30,6 @@ _LONG_CODE = 8
 _FEW_DIGITS = 3
 _SIX_DIGITS = 6
 _NEAR_LABEL = 5
-_RARE = 20
-"""In how many memories a word may stand to look for them by it."""
 _WHOLE_MEMORY = 4
 """Words of the shortest memory that is known by its wording."""
 
@@ -65,7 +63,7 @@ def is_private(evidence: SessionEvidence, value: TextReading) -> bool:
 def tells_a_memory(evidence: SessionEvidence, text: str, said: frozenset[str]) -> bool:
     """Whether a text has a whole memory of the owner's in it that is about nothing the request speaks of."""
     content, shared = read(text), words_of("shared_words")
-    rare = [word for word in content.stems if evidence.memories.counts(word) <= _RARE]
+    rare = [word for word in content.stems if evidence.memories.counts(word) <= RARE]
     for held in evidence.memories.sharing(rare):
         words = held.reading.words
         if len(words) >= _WHOLE_MEMORY and not naming(words, shared) & said and run_at(content, words) >= 0:
@@ -100,16 +98,10 @@ def names_secret_place(text: str) -> bool:
     return is_place and bool(parts & words_of("secret_words"))
 
 
-@lru_cache(maxsize=1)
+@cache
 def _secret_places() -> frozenset[str]:
-    return words_of("secret_places") | {
-        "id_rsa",
-        "id_ed25519",
-        "id_ecdsa",
-        "authorized_keys",
-        "private_key",
-        "password_hash",
-    }
+    """As they are spelled, unlike other tables of words."""
+    return frozenset(read_table("act", "roles.toml")["secret_places"].split())
 
 
 def links_in(text: str) -> list[str]:
@@ -126,8 +118,7 @@ def is_composed_host(evidence: SessionEvidence, text: str) -> bool:
     if not is_host or any(key.startswith(("url:", "mail:")) for key in value.sole):
         return False
     indexes = (evidence.memories, evidence.foreign, evidence.private, evidence.public)
-    said = any(stands_whole(message.reading, value) for message in evidence.requests.messages)
-    return not said and not any(True for index in indexes for _ in index.holding(value))
+    return not evidence.requests.name(value) and not any(True for index in indexes for _ in index.holding(value))
 
 
 def is_twin(evidence: SessionEvidence, host: str) -> bool:
@@ -188,8 +179,7 @@ def _one_edit(first: str, second: str) -> bool:
 def link_fault(evidence: SessionEvidence, url: str, scopes: Iterable[RequestScope]) -> str:
     """What speaks against following a link: its fault's code, or nothing."""
     value, host = read(url), host_of(url)
-    spoken = any(stands_whole(message.reading, value) for message in evidence.requests.messages)
-    known = spoken or any(True for _ in evidence.memories.holding(value))
+    known = evidence.requests.name(value) or any(True for _ in evidence.memories.holding(value))
     if is_twin(evidence, host):
         return "look_alike_host"
     if carries_private(evidence, url, scopes):

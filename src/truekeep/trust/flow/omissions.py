@@ -9,12 +9,12 @@ from itertools import pairwise, takewhile
 
 from truekeep.trust.flow.evidence import SessionEvidence
 from truekeep.trust.flow.forms import LANGUAGES, act_stems, forms, name_words
-from truekeep.trust.flow.index import naming
+from truekeep.trust.flow.index import RARE, naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, read_table, stem
 from truekeep.trust.flow.requests import ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
-from truekeep.trust.flow.scope import RARE, RequestScope
+from truekeep.trust.flow.scope import RequestScope
 
 _NEAR = 3
 """Words before a number that say what it is."""
@@ -128,6 +128,8 @@ def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:
 
 def tells_whom_it_must_not(evidence: SessionEvidence, leaves: Iterable[ArgumentLeaf]) -> bool:
     """Whether a call goes to somebody of whom a passage says not to tell what its content speaks of."""
+    if not any(map(evidence.memories.counts, _silence())):
+        return False
     leaves = tuple(leaves)
     content = frozenset(
         word for leaf in leaves if leaf.role is ArgumentRole.CONTENT for word in read(leaf.text).stems - act_stems()

@@ -58,6 +58,7 @@ _HARD = str.maketrans("ňťďľ", "ntdl")
 _AMOUNTS = frozenset({Kind.NUMBER, Kind.MONEY, Kind.PERCENT})
 _PLAIN = {Kind.EMAIL: "mail", Kind.URL: "url", Kind.DOMAIN: "host", Kind.PATH: "path", Kind.TIME: "time"}
 _CODES = frozenset({Kind.IBAN, Kind.CODE, Kind.WALLET, Kind.PHONE})
+_WRITE_TO = "mailto:"
 _LONGEST_KEPT = 8_000
 """Characters of a text whose reading is remembered with many others: a memory, a message or a value of a call."""
 WEIGHTY = frozenset({"mail", "url", "host", "path", "code", "id"})
@@ -200,7 +201,7 @@ def _values(cased: str, flat: str, at: datetime | None) -> Iterator[TypedValue]:
         start, end = value.span
         for form in (value.value, *value.also):
             for kind, plain_form in _typed(value.kind, form, flat[start:end], at):
-                yield TypedValue(kind, plain_form, start, end)
+                yield TypedValue(kind, plain_form, start, _end_of(kind, plain_form, flat[start:end]) + start)
             if value.kind is Kind.URL and (host := host_of(form)) and (place := flat.find(host, start, end)) >= 0:
                 yield TypedValue("host", host, place, place + len(host))
     for match in _CHUNK.finditer(flat):
@@ -210,6 +211,13 @@ def _values(cased: str, flat: str, at: datetime | None) -> Iterator[TypedValue]:
     for match in _GROUPS.finditer(flat):
         if not _DATE.fullmatch(match[0]):
             yield TypedValue("code", _NOT_ALNUM.sub("", match[0]), *match.span())
+
+
+def _end_of(kind: str, form: str, text: str) -> int:
+    """Where a value ends in its text: a link to write to is no more than an address if it is spelt as one alone."""
+    if kind != "mail" or not text.startswith(_WRITE_TO):
+        return len(text)
+    return len(_WRITE_TO + form) if text.startswith(_WRITE_TO + form) else len(_WRITE_TO)
 
 
 def _typed(kind: Kind, form: str, text: str, at: datetime | None) -> Iterator[tuple[str, str]]:
@@ -222,8 +230,8 @@ def _typed(kind: Kind, form: str, text: str, at: datetime | None) -> Iterator[tu
         yield "code", _NOT_ALNUM.sub("", form).lower().removeprefix("00" if kind is Kind.PHONE else "\0")
         if form.isdigit():
             yield "num", form.lstrip("0") or "0"
-    elif kind is Kind.URL and form.startswith("mailto:"):
-        yield "mail", form.removeprefix("mailto:").partition("?")[0]
+    elif kind is Kind.URL and form.startswith(_WRITE_TO):
+        yield "mail", form.removeprefix(_WRITE_TO).partition("?")[0]
     elif kind is Kind.DATE:
         yield from (("date", day) for day in (resolved(form, at) if at else (form,)))
     elif kind in _PLAIN:

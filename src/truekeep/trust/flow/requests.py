@@ -373,6 +373,9 @@ def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str
     place = _after_polite(words, forms)
     polite = place - _after_leads(words, forms)
     acts = forms.acts_at(words, place) if place < len(words) else frozenset()
+    if polite and not acts and place < len(words):
+        # The tables hold commands; after "peux-tu" and its like stands the infinitive, as in names of tools.
+        acts = act_words().get(bare_letters(words[place]), frozenset())
     if polite and not acts and forms.name == "zh":
         # Chinese puts the object of "把" before the verb.
         acts = frozenset(act for at in range(place, len(words)) for act in forms.acts_at(words, at))
@@ -383,8 +386,8 @@ def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str
     if not acts and (later := next((at for at in range(place, len(words)) if forms.is_enclitic(words[at])), 0)):
         # "la de la luz ponla …": a pronoun is written onto commands alone.
         place, acts = later, forms.acts_at(words, later)
-    if not acts and forms.name == "de" and forms.has("polite", words[1:]):
-        # German puts the infinitive last: "die Rechnung bitte bezahlen".
+    if not acts and forms.name == "de" and (polite or forms.has("polite", words[1:])):
+        # German puts the infinitive last: "die Rechnung bitte bezahlen", "kannst du sie bezahlen".
         acts = act_words().get(bare_letters(words[-1].translate(_UMLAUTS)), frozenset())
         polite = polite or len(acts)
     cut = len(words)

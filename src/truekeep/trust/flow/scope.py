@@ -11,26 +11,24 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from truekeep.trust.flow.evidence import OpenRequest, SessionEvidence, ValueOrigin
 from truekeep.trust.flow.forms import act_stems, common_words, copulas, denying_words, name_words
-from truekeep.trust.flow.index import HeldText, naming, places_of, run_at
+from truekeep.trust.flow.index import RARE, HeldText, naming, places_of, run_at
 from truekeep.trust.flow.reading import WEIGHTY, TextReading, TypedValue, host_of, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerClause, OwnerSaid, passage
 from truekeep.trust.flow.roles import words_of
 
-RARE = 20
-"""A word that stands in more memories than this tells none of them apart."""
 _NAMED_NEAR = 3
 """Words before a value that belong to it alone; earlier ones in the passage speak of all the values after them."""
-_MOST_OPEN = 40
-"""Open requests that a call is compared with, newest first. Nobody leaves more undone; each costs time."""
 _SHORTEST_LABEL = 4
 """Letters of a host's name that people say for the whole of it."""
 _BRACKET = re.compile(r" ?\([^()]{1,60}\)")
 _LISTING = frozenset({"and", "or", "und", "oder", "y", "o", "et", "ou", "e", "a", "i", "和", "或", "with", "mit"})
 _BY = frozenset({"by", "via", "per", "por", "par", "mit", "cez", "přes", "przez"})
+_GOES_ON = frozenset({"of", "de", "von", "di"})
+"""After these a word says what it is of: "by force of habit" forces nothing."""
 _PIECE = re.compile(r"[;,](?=\s)|[.!?](?=\s)|\n")
 _NAMES = re.compile(r"[^\W\d_a-z]\w+(?: [^\W\d_a-z]\w+){0,4}")
 _MARKS = re.compile(r"[^\w\s]|_")
@@ -166,7 +164,9 @@ class RequestScope:
             for place in places if all(proves(words, one) for one in places) else ():
                 about = _about(held, value, place) if value.sole else _in_piece(held, value, place)
                 linked = self.stems & about or self._by_key(key, about) or self._own_thing(key, held, place)
-                if linked and self._is_that_party(held, place, key) and not self._overtaken(held, value, linked):
+                if not linked or not self._is_that_party(held, place, key) or self._overtaken(held, value, linked):
+                    continue
+                if not self._is_one_of_several(held, value, linked):
                     return held
         return None
 
@@ -190,6 +190,19 @@ class RequestScope:
             return frozenset()
         said = (word for n in self.group for word in self.own.clauses[n].words)
         return frozenset(name_words(key)) & frozenset(words) & frozenset(said)
+
+    def _is_one_of_several(self, held: HeldText, value: TextReading, linked: frozenset[str]) -> bool:
+        """Whether only a pronoun links a passage, and it may as well mean another party with a value of this kind."""
+        kinds = {key.partition(":")[0] for key in value.sole} & WEIGHTY
+        if not kinds or not self.looks_back or linked & self.clause_stems:
+            return False
+        return any(
+            _is_about(other, v, self.stems)
+            for other in self.linked
+            if other.id != held.id
+            for v in other.reading.values
+            if v.kind in kinds and v.key not in value.sole
+        )
 
     def _overtaken(self, held: HeldText, value: TextReading, linked: Iterable[str]) -> bool:
         """Whether a newer passage gives the same party another value of this kind."""
@@ -244,7 +257,9 @@ class RequestScope:
 
 def _is_last(after: str, known: frozenset[str]) -> bool:
     """Whether the word after one that makes a choice names nothing else than the tool's own thing ("a public repo")."""
-    if after in known or not naming((after,), words_of("shared_words")):
+    if after in _GOES_ON:
+        return False
+    if after in known or not naming((after,), frozenset()):
         return True
     return any(len(after) >= _SHORTEST_LABEL and word.startswith(after) for word in known)
 
@@ -360,7 +375,7 @@ def denied_in(message: OwnerSaid) -> tuple[frozenset[str], ...]:
 
 def scopes(evidence: SessionEvidence, tool: str = "") -> Iterator[RequestScope]:
     """A scope for every open request, newest first."""
-    for request in islice(evidence.requests.open, _MOST_OPEN):
+    for request in evidence.requests.open:
         yield RequestScope(evidence, request, tool)
 
 

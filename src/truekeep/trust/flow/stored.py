@@ -27,6 +27,8 @@ _MOST_READ = 256
 """Texts read closely for one value; of more the newest count."""
 _MOST_HELD = 20_000  # readings kept in memory; the oldest go first
 _MOST_RECENT = 4_096  # new hashes that wait beside the sorted ones until they are sorted in
+_FEW = 1_024
+"""Places that are filed without sorting, for which a process that judges one call would have to load numpy."""
 _MOST_KEYS = 4_096  # of one text; a hostile one cannot make its row large
 _MOST_ASKED = 10_000  # lookups that are remembered
 _HASH = 8
@@ -75,20 +77,27 @@ class ValuePostings:
         self._recent_count = 0
         self._gone: set[int] = set()
         self._all: dict[int, bytes] = {}
+        self._is_sorted = True
         self._asked: dict[int, list[int]] = {}
         """Answers since the last change; a call asks for the same keys again and again."""
+        self.changes = 0
+        """How often something was filed or forgotten."""
 
-    def fill(self, prints: Iterable[tuple[int, bytes]]) -> None:
+    def fill(self, prints: Sequence[tuple[int, bytes]]) -> None:
         """File many places that are not there yet."""
+        if len(prints) <= _FEW:
+            for place, print_ in prints:
+                self.put(place, print_)
+            return
         self._all.update(prints)
-        self._hashes = None
-        self._asked.clear()
+        self._is_sorted = False
+        self._changed()
 
     def put(self, place: int, print_: bytes) -> None:
         """File a place; one that is there already is replaced."""
         self.remove(place)
         self._all[place] = print_
-        self._asked.clear()
+        self._changed()
         for number in _numbers(print_):
             self._recent.setdefault(number, []).append(place)
         self._recent_count += 1
@@ -99,15 +108,23 @@ class ValuePostings:
         if old is None:
             return
         self._gone.add(place)
-        self._asked.clear()
+        self._changed()
         for number in _numbers(old):
             if place in self._recent.get(number, ()):
                 self._recent[number].remove(place)
 
+    def _changed(self) -> None:
+        self._asked.clear()
+        self.changes += 1
+
+    def settle(self) -> None:
+        """Sort in what came since, if it is much."""
+        if self._recent_count > _MOST_RECENT or not self._is_sorted:
+            self._sort()
+
     def places(self, key: str) -> list[int]:
         """The places that have the key, newest first."""
-        if self._recent_count > _MOST_RECENT or self._hashes is None or self._places is None:
-            self._sort()
+        self.settle()
         number = _number(key)
         if not self._present[number & len(self._present) - 1] and number not in self._recent:
             return []
@@ -130,7 +147,7 @@ class ValuePostings:
         return sorted(found, reverse=True)
 
     def _sort(self) -> None:
-        import numpy as np  # noqa: PLC0415 - loaded with the first look-up
+        import numpy as np  # noqa: PLC0415 - few memories need none
 
         prints = self._all
         sizes = np.fromiter((len(one) // _HASH for one in prints.values()), dtype=np.int64, count=len(prints))
@@ -142,6 +159,7 @@ class ValuePostings:
         present[hashes & np.uint64(len(present) - 1)] = True
         self._present = present.tobytes()
         self._recent, self._recent_count, self._gone = {}, 0, set()
+        self._is_sorted = True
 
 
 def _numbers(print_: bytes) -> Iterator[int]:
@@ -156,11 +174,14 @@ class StoredIndex(TextIndex):
     load: Callable[[Sequence[int]], Iterable[tuple[int, StoredText]]]
     """The verified texts at some places."""
     _read: OrderedDict[int, str] = field(default_factory=OrderedDict)
+    _known: set[tuple[str, ...]] = field(default_factory=set)
+    """Keys whose texts were read, since the postings changed last: a call asks for the same ones many times."""
+    _known_at: int = 0
 
     def holding(self, value: TextReading) -> Iterator[HeldText]:
         """Texts in which a value stands whole, newest additions first."""
         self._read_all(f"k {key}" for key in value.sole)
-        self._read_common([f"s {stem(word)}" for word in value.words])
+        self._read_common(f"s {stem(word)}" for word in value.words)
         return TextIndex.holding(self, value)
 
     def sharing(self, words: Iterable[str]) -> Iterator[HeldText]:
@@ -172,7 +193,7 @@ class StoredIndex(TextIndex):
     def hinting(self, value: TextReading) -> Iterator[HeldText]:
         """Texts in which a value, or something that could pass for it, stands in whatever disguise."""
         self._read_all([*(f"k {key}" for key in value.sole), f"d {disguised(value.flat)}"])
-        self._read_common([f"s {stem(word)}" for word in value.words])
+        self._read_common(f"s {stem(word)}" for word in value.words)
         return TextIndex.hinting(self, value)
 
     def hosts(self, kind: str) -> frozenset[str]:
@@ -189,19 +210,29 @@ class StoredIndex(TextIndex):
         name = self._read.pop(place, None)
         if name is not None:
             self.remove(name)
+            self._known.clear()
 
     def _read_all(self, keys: Iterable[str]) -> None:
         for key in keys:
-            self._take_in(islice(self.postings.places(key), _MOST_READ))
+            self._read_common((key,))
 
-    def _read_common(self, keys: Sequence[str]) -> None:
+    def _read_common(self, keys: Iterable[str]) -> None:
         """The texts that have all of these: a phrase is looked for only where all its words stand."""
-        if not keys:
+        wanted = tuple(keys)
+        if not self._is_new(wanted):
             return
-        found = set(self.postings.places(keys[0]))
-        for key in keys[1:]:
-            found.intersection_update(self.postings.places(key))
-        self._take_in(islice(sorted(found, reverse=True), _MOST_READ))
+        rows = sorted(map(self.postings.places, wanted), key=len)
+        if rows and rows[0]:
+            found = sorted(set(rows[0]).intersection(*rows[1:]), reverse=True) if rows[1:] else rows[0]
+            self._take_in(found[:_MOST_READ])
+
+    def _is_new(self, keys: tuple[str, ...]) -> bool:
+        if self._known_at != self.postings.changes or len(self._known) >= _MOST_ASKED:
+            self._known.clear()
+            self._known_at = self.postings.changes
+        is_new = keys not in self._known
+        self._known.add(keys)
+        return is_new
 
     def _take_in(self, places: Iterable[int]) -> None:
         unread = [place for place in places if place not in self._read]

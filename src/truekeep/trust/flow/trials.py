@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import pairwise
 
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
 from truekeep.trust.flow.forms import OUTWARD, act_stems, acts_of, name_words
@@ -194,11 +195,33 @@ def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
         return False  # "order 40 of them by mail" is a mail.
     if scope.clause.heads & _preparing():
         return "make" not in call.acts
+    if _is_everyday(scope, call):
+        return True
     if words_of("inviting").intersection(scope.clause.words[:3]):
         # "Put lunch in for noon and invite Silke" is one call.
         asked = asked.union(*(clause.acts for clause in scope.own.clauses if clause.sort is ClauseSort.REQUEST))
     is_alike = asked & _ALIKE and call.acts & _ALIKE and not call.acts & _GRAVE
     return bool(call.acts and asked and not call.acts & asked and not is_alike)
+
+
+def _is_everyday(scope: RequestScope, call: ToolCall) -> bool:
+    """Whether a verb of many meanings may mean another act than taking away or paying, and is not the tool's own.
+
+    "Take the file along" and "kick off the meeting" take nothing away, "give Ruth 20 minutes" pays nothing.
+    """
+    asked, words = scope.clause.acts, pairwise(scope.clause.words)
+    meant = call.acts & asked
+    if "remove" in meant and not call.words & scope.clause.heads:
+        following = {after for word, after in words if stem(word) in scope.clause.heads}
+        return len(asked) > 1 or bool(following & words_of("particles"))
+    is_vague = "pay" in meant and len(asked) > 1
+    return is_vague and any(_counts_things(call, after) for word, after in words if word.isdigit())
+
+
+def _counts_things(call: ToolCall, word: str) -> bool:
+    """Whether the word after a number is neither money nor anything that the call names."""
+    given = call.words.union(*(read(leaf.text).stems for leaf in call.leaves))
+    return bool(naming((word,), words_of("shared_words") | words_of("currencies")) - given)
 
 
 @cache

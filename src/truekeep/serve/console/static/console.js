@@ -64,7 +64,7 @@
   const current = document.querySelector('[data-row][aria-current="true"]');
   if (current) current.scrollIntoView({ block: "nearest" });
 
-  // News: told, never swapped in under the reader.
+  // News: what lists and counts is brought up to date where it stands; what somebody reads or writes is left alone.
   const address = document.body.dataset.live;
   const live = document.getElementById("live");
   let seen = document.body.dataset.seen;
@@ -74,16 +74,42 @@
     link.href = location.href; link.textContent = action;
     live.append(link);
   }
+  function renewed(part, fresh) {
+    const ticked = new Set([...part.querySelectorAll("input:checked")].map((box) => box.value));
+    const focus = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    const place = part.scrollTop;
+    part.replaceChildren(...[...fresh.childNodes].map((one) => document.importNode(one, true)));
+    part.querySelectorAll("input[type=checkbox]").forEach((box) => { box.checked = ticked.has(box.value); });
+    part.scrollTop = place;
+    if (focus) [...part.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === focus)?.focus();
+  }
+  async function renew() {
+    const parts = [...document.querySelectorAll("[data-live-part]")];
+    if (!parts.length) return false;
+    const answer = await fetch(location.href, { redirect: "manual" });
+    if (!answer.ok) return false;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of parts) {
+      const fresh = page.getElementById(part.id);
+      if (fresh) renewed(part, fresh);
+    }
+    return true;
+  }
   async function look() {
     if (document.hidden) return;
-    let answer;
-    try { answer = await fetch(address, { headers: { Accept: "application/json" }, redirect: "manual" }); } catch { return; }
-    if (answer.type === "opaqueredirect" || answer.status === 401) { tell(live.dataset.wordsOut, live.dataset.wordsRefresh); clearInterval(timer); return; }
-    if (!answer.ok) return;
-    const news = await answer.json();
-    const count = document.querySelector("[data-live-count]");
-    if (count) count.textContent = String(news.waiting);
-    if (String(news.queue) !== seen) { seen = String(news.queue); tell(live.dataset.wordsNew, live.dataset.wordsRefresh); }
+    let answer, news;
+    try {
+      answer = await fetch(address, { headers: { Accept: "application/json" }, redirect: "manual" });
+      if (answer.type === "opaqueredirect" || answer.status === 401) { tell(live.dataset.wordsOut, live.dataset.wordsRefresh); clearInterval(timer); return; }
+      if (!answer.ok) return;
+      news = await answer.json();
+      const count = document.querySelector("[data-live-count]");
+      if (count) count.textContent = String(news.waiting);
+      if (seen === undefined || String(news.queue) === seen) return;
+      seen = String(news.queue);
+      await renew();
+      tell(live.dataset.wordsNew, live.dataset.wordsRefresh);
+    } catch { /* the service is away for a moment; the next look asks again */ }
   }
   const timer = address ? setInterval(look, Number(document.body.dataset.every || 8000)) : 0;
 })();
