@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -24,20 +24,23 @@ Shelf: TypeAlias = "Path | SharedState"
 """Where the books of a home are: in its key directory, or in its database."""
 
 
-class Readable(Protocol[Content]):
+_Read_co = TypeVar("_Read_co", covariant=True)
+
+
+class Readable(Protocol[_Read_co]):
     """A book, wherever it is."""
 
     @property
     def is_remote(self) -> bool:
         """Whether looking at it takes a question over the network, which nobody may ask on the event loop."""
 
-    def current(self) -> Content:
+    def current(self) -> _Read_co:
         """What it says now."""
 
-    def remembered(self) -> Content:
+    def remembered(self) -> _Read_co:
         """What it said when it was last looked at."""
 
-    def changing(self) -> Any:
+    def changing(self) -> AbstractContextManager[_Read_co]:
         """What it says, while nobody else changes it."""
 
     def write(self, members: Mapping[str, Any]) -> None:
