@@ -16,7 +16,6 @@ from truekeep.errors import KeyUnavailable
 from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry
 
 if TYPE_CHECKING:
-    from truekeep.config import Paths, Settings
     from truekeep.stores.postgres_service import BookChange, SharedState
 
 Content = TypeVar("Content")
@@ -45,23 +44,6 @@ class Readable(Protocol[_Read_co]):
 
     def write(self, members: Mapping[str, Any]) -> None:
         """Put new content in the place of the old, inside ``changing``."""
-
-
-def shelf_of(paths: Paths, settings: Settings) -> Shelf:
-    """Where the books of that home are."""
-    return shared_state(paths, settings) or paths.keys
-
-
-def shared_state(paths: Paths, settings: Settings) -> SharedState | None:
-    """What the processes of a service share in a database, if there is one."""
-    if not settings.store:
-        return None
-    from truekeep.stores.files import database_keyring  # noqa: PLC0415 - loads the cryptography
-
-    database_keyring(paths, settings)  # refuses a setting that names no database, and a driver that is not installed
-    from truekeep.stores.postgres_service import SharedState  # noqa: PLC0415 - an extra
-
-    return SharedState(paths, settings)
 
 
 def book_on(shelf: Shelf, kind: str, decode: Callable[[Mapping[str, Any]], Content]) -> Readable[Content]:
