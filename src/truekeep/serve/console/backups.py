@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fastapi import APIRouter
 from starlette.responses import Response, StreamingResponse
@@ -31,7 +31,7 @@ def backups(desk: Seated) -> Response:
     with desk.open() as keep:
         made = keep.audit.page(EventFilter(kind="backup.made"), limit=_LISTED)
         head = keep.audit.head
-    about = {"made": made.events, "total": made.total, "head": head}
+    about: dict[str, Any] = {"made": made.events, "total": made.total, "head": head}
     return desk.page("backups.html", here="operate", place="backups", places=places(desk), **about)
 
 
