@@ -79,8 +79,8 @@ def called(way: str, number: Any) -> None:  # noqa: PLR0912 - one branch for eac
         answer(number, text("fine"))
     elif way == "deep":
         deep = "[" * 3_000 + "]" * 3_000
-        said = f'{{"content":[],"structuredContent":{{"a":{deep}}}}}'
-        send(f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"result":{said}}}')
+        body = f'{{"content":[],"structuredContent":{{"a":{deep}}}}}'
+        send(f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"result":{body}}}')
     elif way == "deeptext":
         answer(number, text("[" * 3_000 + "]" * 3_000))
     elif way == "numbers":
