@@ -64,23 +64,32 @@ def _operations(root: Path, database: Database, proxy: Proxy, dsn: str) -> list[
 def _counted(name: str, do: Callable[[], object], database: Database, proxy: Proxy) -> list[Figure]:
     do()
     ((log,),) = database.run("SELECT pg_current_wal_insert_lsn()")
-    passed, used = proxy.passed, _server_seconds(database)
+    passed, used = proxy.passed, server_seconds(database)
     for _ in range(_ROUNDS):
         do()
     ((written,),) = database.run(f"SELECT pg_current_wal_insert_lsn() - '{log}'")
     return [
         Figure(f"{name}: between the process and the server", (proxy.passed - passed) / _ROUNDS / 1024, "KB"),
-        Figure(f"{name}: CPU of the server", (_server_seconds(database) - used) / _ROUNDS * 1e3, "ms"),
+        Figure(f"{name}: CPU of the server", (server_seconds(database) - used) / _ROUNDS * 1e3, "ms"),
         Figure(f"{name}: write-ahead log", float(written) / _ROUNDS / 1024, "KB"),
     ]
 
 
-def _server_seconds(database: Database) -> float:
-    """CPU of all processes of the server. One that ended meanwhile is missing; connections are kept."""
+def server_seconds(database: Database) -> float:
+    """CPU of all processes of the server, those that have ended among them."""
     parent = int((database.server.folder / "data" / "postmaster.pid").read_text().split()[0])
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    times = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:13] for one in children)
-    return sum(int(user) + int(system) for user, system in times) / _TICK
+    # The postmaster's own figures are followed by those of the children that it has seen the end of.
+    ticks = _ticks(parent, 4) + sum(_ticks(int(child), 2) for child in children)
+    return ticks / _TICK
+
+
+def _ticks(process: int, fields: int) -> int:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return 0  # it has just ended
+    return sum(map(int, stat.rpartition(")")[2].split()[11 : 11 + fields]))
 
 
 def _memory(root: Path, dsn: str) -> Figure:

@@ -3,7 +3,8 @@
 Two services with homes of their own share a database, an anchor in another one and a master key, as two hosts do. Each
 write is sent to the process that has the keep (``bound``), or to one and the other by turns, as behind a balancer that
 knows of no keeps (``anywhere``): then each process first verifies what the other one wrote. All are measured by turns.
-``TRUEKEEP_BENCH_KEEPS`` says with how many keeps in the database cold ones are opened in the end.
+``TRUEKEEP_BENCH_KEEPS`` says with how many keeps in the database cold ones are opened in the end (0 for not), and
+``TRUEKEEP_BENCH_ROUNDS`` how many rounds there are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchmarks.postgres import PER_KEEP, _multiply
 from benchmarks.serve_world import CREATE, SEARCH, Line, all_cpu, parcel, query_of, served, text_of
 
 KEEPS = 50
-ROUNDS, WRITES = 7, 4
+ROUNDS, WRITES = int(os.environ.get("TRUEKEEP_BENCH_ROUNDS", "7")), 2
 """Rounds, and writes to each keep in each of them."""
 HOT = 8
 """Keeps that the service of the cold ones holds open."""
@@ -35,7 +36,8 @@ Ports = list[int]
 
 def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="tk-bench-") as folder, _surroundings(Path(folder)) as (server, database):
-        return [*_writes(Path(folder), server), *_cold(Path(folder), database)]
+        figures = _writes(Path(folder), server)
+        return [*figures, *_cold(Path(folder), database)] if MANY else figures
 
 
 @contextmanager
@@ -132,7 +134,7 @@ def _cold(root: Path, database: Database) -> list[Figure]:
         asyncio.run(_asked(port, secret))
         few = _each(port, secret, process.pid)
         count = database.run("SELECT count(*) FROM truekeep.keeps")[0][0]
-        _multiply(database, MANY)
+        _multiply(database, 1, MANY)
         many = _each(port, secret, process.pid)
         held = database.run("SELECT count(*) FROM truekeep.keeps")[0][0]
     ratio = many / few
@@ -145,7 +147,7 @@ def _cold(root: Path, database: Database) -> list[Figure]:
 
 async def _filled(port: int, secret: str) -> None:
     """The keep that is multiplied."""
-    line = Line(port, secret, "one")
+    line = Line(port, secret, "one-0")
     await line.open()
     code, answer = await line.post(CREATE, {"memories": [{"text": text_of(number)} for number in range(PER_KEEP)]})
     assert code == 201, answer

@@ -22,6 +22,8 @@ def adapters() -> list[str]:
 REACHED = {
     "keep.review": ("truekeep.review.decisions", "Review"),
     "keep.actions": ("truekeep.act.boundary", "Boundary"),
+    "keep.calls": ("truekeep.act.call_desk", "CallDesk"),
+    "keep.memories": ("truekeep.review.memory_desk", "MemoryDesk"),
     "keep.grants": ("truekeep.act.grants", "Grants"),
     "keep.channels": ("truekeep.sessions.channels", "Channels"),
     "keep.audit": ("truekeep.audit.log", "Audit"),

@@ -14,10 +14,13 @@ import pytest
 
 from tests.conftest import Clock, intruder
 from truekeep import Keep, Tool
+from truekeep.config import Paths
 from truekeep.errors import InputError, StoreTampered
 from truekeep.extract.conversation import Message
 from truekeep.ops.erasure import TREATMENTS, Receipt
 from truekeep.ops.recovery import back_up, restore
+from truekeep.protect.files_key import protect_key
+from truekeep.protect.files_quarantine import PassageQuarantine
 from truekeep.stores.base import TABLES
 from truekeep.stores.keys import is_signed_by
 
@@ -225,9 +228,14 @@ def test_no_process_says_the_words_afterwards(filled: Filled) -> None:
 
 def test_the_receipt_names_what_is_left_to_a_person(filled: Filled) -> None:
     (filled.home / "config.toml").write_text(f'# Ask {NAME}\npolicy = "inform"\n')
+    rules, paths = filled.home / "CLAUDE.md", Paths.resolve(filled.home)
+    rules.write_text(f"Use tabs.\nAsk {NAME} first.\n")
+    PassageQuarantine(paths.data, protect_key(paths.keys, create=True)).take_out(rules, 2, 2, "2026-01-01")
     first, second, _ = filled.erase()
     assert any("config.toml" in one for one in first.left)
     assert any("backup" in one for one in first.left)
+    assert any("1 passages" in one for one in first.left)
+    assert any("stores that are wrapped" in one for one in first.left)
     assert not any("config.toml" in one for one in second.left)
     assert not leaks(json.dumps([first.as_dict(), second.as_dict()]))
     assert is_signed_by(first.public_key, first.signature, first.signed_bytes())

@@ -29,6 +29,8 @@ from truekeep.config import Settings
 from truekeep.errors import CommitUnknown, TruekeepError
 
 NAME = "survivor"
+_PATIENCE = 600
+"""Seconds until somebody must have written again, on a machine that is busy with other things."""
 Head: TypeAlias = "Synchronized[int]"
 """The number of the newest event that was acknowledged to anybody."""
 
@@ -183,12 +185,13 @@ class Failover:
         mended.start()
         self._listen(pipes, 1)
         self.gaps.append(time.monotonic() - began)
+        print(f"{number + 1}: {self.gaps[-1]:.1f} s", flush=True)
         while mended.is_alive():
             self._hear(pipes, 0.1)
 
     def _listen(self, pipes: list[Connection], count: int) -> None:
         """Until so many writes more were acknowledged."""
-        wanted, until = self.told["written"] + count, time.monotonic() + 120
+        wanted, until = self.told["written"] + count, time.monotonic() + _PATIENCE
         while self.told["written"] < wanted:
             assert time.monotonic() < until, f"nobody can write any more: {self.told}"
             self._hear(pipes)
@@ -232,7 +235,6 @@ def main(make: Callable[[Path], Servers]) -> None:
     gaps = sorted(played.gaps)
     within = f"median {statistics.median(gaps):.1f} s, longest {gaps[-1]:.1f} s"
     print(f"{rounds} kills: 0 acknowledged lost, 0 doubled, 0 stale; {told}; until the next write {within}")
-    print(" ".join(f"{gap:.1f}" for gap in played.gaps))
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from tests.postgres.server import Database
 from tests.serve.test_process import process
 from truekeep import Keep
 from truekeep.config import Paths, Settings
-from truekeep.serve.book import shelf_of
 from truekeep.serve.console.visits import Visits
+from truekeep.serve.shelf import shelf_of
 from truekeep.serve.tokens import TokenBook
 
 ANCHOR = "TRUEKEEP_TEST_ANCHOR"

@@ -18,7 +18,7 @@ from tests.postgres.hosts import Host, environment, host
 from tests.postgres.server import Database, Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
-NOTICE = 3.0
+NOTICE = 6.0
 
 
 class Balancer:

@@ -13,7 +13,7 @@ from tests.postgres.server import Database, Server
 from truekeep.cli import main
 from truekeep.config import Paths, Settings
 from truekeep.errors import ConfigError, NotAuthenticated, StoreTampered
-from truekeep.serve.book import shelf_of
+from truekeep.serve.shelf import shelf_of
 from truekeep.serve.tokens import TokenBook
 from truekeep.stores.postgres_service import SharedState
 from truekeep.stores.rotation import rotate_master

@@ -151,6 +151,22 @@ def test_who_signed_in_at_one_host_is_signed_in_at_the_other_and_a_link_is_spent
     assert gone.headers["location"].startswith("/console/sign-in")
 
 
+def test_a_token_that_is_taken_back_in_the_console_of_one_host_is_refused_by_the_other(
+    hosts: tuple[Host, Host],
+) -> None:
+    token = hosts[1].token("console")
+    there = hosts[1].client(token)
+    assert put(there, "The key is under the mat.").status_code == 201
+    person = hosts[0].client(Origin=hosts[0].address)
+    secret = hosts[1].visits.link("*", "Eva", frozenset({"review", "admin", "read"}))
+    assert person.post("/console/sign-in", data={"once": secret}).status_code == 303
+    page = person.get("/console/k/console/tokens")
+    assert token.split("_")[1] in page.text
+    done = person.post("/console/k/console/tokens/revoke", data={"token": token.split("_")[1]})
+    assert done.status_code in (200, 303), done.text
+    assert code(there.get(MEMORIES)) == (401, "invalid_token")
+
+
 def test_mcp_is_bound_to_no_host_where_there_are_several(hosts: tuple[Host, Host]) -> None:
     token = hosts[0].token("mcp", "agent")
     here, there = (host.client(token, Accept="application/json, text/event-stream") for host in hosts)

@@ -20,7 +20,7 @@ import pytest
 from tests.cli.conftest import Run, run
 from truekeep import Keep
 from truekeep.config import Paths, Settings
-from truekeep.serve.book import shelf_of
+from truekeep.serve.shelf import shelf_of
 from truekeep.serve.tokens import TokenBook
 
 pytestmark = pytest.mark.slow

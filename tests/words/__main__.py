@@ -1,6 +1,7 @@
 """The long profile and other versions.
 
 python -m tests.words search 100000 [--seconds CPU] [--state FILE]    goes on where it stopped
+python -m tests.words swap FIRST LAST                                 replaces foreign texts; in slices
 python -m tests.words version CHECKOUT [--each N]                     what another version lets through, by family
 
 CHECKOUT is a folder with another version's ``src``; the packages of this environment are used for it.
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 from tests.words.searching import by_family, search
+from tests.words.swapping import interferences
 from tests.words.versions import ask_version
 
 
@@ -26,7 +28,12 @@ def main() -> int:
     version = commands.add_parser("version")
     version.add_argument("checkout", type=Path)
     version.add_argument("--each", type=int, default=12, help="wordings asked of each family")
+    swapping = commands.add_parser("swap")
+    swapping.add_argument("first", type=int)
+    swapping.add_argument("last", type=int)
     given = parser.parse_args()
+    if given.command == "swap":
+        return _swap(given.first, given.last)
     if given.command == "version":
         return ask_version(given.checkout, given.each, lambda line: print(line, flush=True))
     progress = search(given.until, given.seconds, given.state, lambda line: print(line, flush=True))
@@ -34,6 +41,14 @@ def main() -> int:
     for family, count in by_family(progress.wins):
         print(f"{count:7,} {family}")
     return 1 if progress.wins else 0
+
+
+def _swap(first: int, last: int) -> int:
+    found = list(interferences(first, last))
+    for one in found:
+        print(f"{one.made['messages']} {one.made['call']}: {one.silent} becomes {one.found} by {one.text!r}")
+    print(f"{last - first:,} sessions, {len(found)} answers changed")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

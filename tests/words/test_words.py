@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from itertools import chain
 
+import pytest
+
 from tests.words.candidates import candidate, family_names, plain_count, plain_requests
 from tests.words.searching import asked
+from tests.words.swapping import interferences
 from truekeep.trust.flow.decide import Answer
+from truekeep.trust.flow.evidence import SessionEvidence
 
 SAMPLE = (*range(0, 2_900, 9), *range(10_000, 10_300))
 """Wordings as they stand, and varied ones."""
@@ -58,3 +62,17 @@ def test_every_candidate_asks_for_a_call_and_has_a_message_and_a_foreign_text() 
         assert made["call"]
         assert all(map(str.strip, made["messages"]))
         assert all(made["foreign"])
+
+
+def test_no_foreign_text_changes_the_answer_to_a_call_whose_values_it_does_not_give() -> None:
+    assert not [(found.made["messages"], found.text, found.silent, found.found) for found in interferences(0, 120)]
+
+
+def test_a_boundary_that_takes_a_pages_yes_for_the_owners_is_found_by_replacing_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def is_confirmed(self: SessionEvidence, _: str) -> bool:
+        return any("confirm" in held.raw.lower() for held in self.foreign.texts.values())
+
+    monkeypatch.setattr(SessionEvidence, "is_confirmed", is_confirmed)
+    assert next(interferences(2_800, 2_960), None) is not None

@@ -24,7 +24,7 @@ from truekeep.act.value_index import MemoryValueIndex
 from truekeep.errors import InvalidRequest, TicketRefused, UnknownId
 from truekeep.sessions.tools import declared_tools
 from truekeep.stores.records import memory_from, new_id
-from truekeep.text.view import stepped
+from truekeep.text.view import WATCH
 from truekeep.trust import fence
 from truekeep.trust.flow.decide import Answer, CallJudgement, judge, judge_call, taken_apart
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
@@ -135,42 +135,45 @@ class Boundary:
         self._life = timedelta(minutes=settings.ticket_minutes)
         self._clock = clock
         self._quiet = QuietSpell()
+        self._took_in = False
+        """Whether a session took something in already: a process that ends after one text, as a hook does, looks up
+        nothing afterwards."""
         self.tickets = Tickets(ledger)
         self.grants = Grants(ledger, channels, clock)
 
-    @stepped("act")
     def check(self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None) -> ActionAnswer:
         """Judge a call by where each of its values came from, and keep the answer."""
-        chosen_run = session_name(run if run is not None else session)
-        name, given = checked_name(name), plain_arguments(arguments)
-        with self._ledger.writing() as entry:
-            before = entry.number
-            evidence = self.evidence(session, name)
-            call = taken_apart(evidence, name, given)
-            judged = judge_call(evidence, call)
-            record = self._record(session, call, given, judged, chosen_run, evidence)
-            self.tickets.put(entry, record)
-            entry.event(
-                "action.judged",
-                ticket=record.id,
-                action=name,
-                session=session,
-                run=chosen_run,
-                decision=judged.answer.value,
-                code=judged.code,
-                clean=evidence.clean,
+        with WATCH.get()("act"):
+            chosen_run = session_name(run if run is not None else session)
+            name, given = checked_name(name), plain_arguments(arguments)
+            with self._ledger.writing() as entry:
+                before = entry.number
+                evidence = self.evidence(session, name)
+                call = taken_apart(evidence, name, given)
+                judged = judge_call(evidence, call)
+                record = self._record(session, call, given, judged, chosen_run, evidence)
+                self.tickets.put(entry, record)
+                entry.event(
+                    "action.judged",
+                    ticket=record.id,
+                    action=name,
+                    session=session,
+                    run=chosen_run,
+                    decision=judged.answer.value,
+                    code=judged.code,
+                    clean=evidence.clean,
+                )
+                self._quiet.answered(record.id, before, entry.number)
+            ticket = None if judged.answer is Answer.DENY else Ticket(record.id, self.redeem)
+            return ActionAnswer(
+                judged.answer,
+                judged.code,
+                judged.reasons,
+                ticket,
+                tuple(_traced(judged)),
+                record.has_effects,
+                record.matched,
             )
-            self._quiet.answered(record.id, before, entry.number)
-        ticket = None if judged.answer is Answer.DENY else Ticket(record.id, self.redeem)
-        return ActionAnswer(
-            judged.answer,
-            judged.code,
-            judged.reasons,
-            ticket,
-            tuple(_traced(judged)),
-            record.has_effects,
-            record.matched,
-        )
 
     def reply(self, session: str, text: str) -> CheckedReply:
         """The agent's answer to the owner, without links and images that would carry private values away."""
@@ -187,7 +190,6 @@ class Boundary:
         if refused is not None:
             raise refused
 
-    @stepped("act")
     def redeem_together(
         self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], session: str | None = None
     ) -> list[TicketRefused | None]:
@@ -196,19 +198,22 @@ class Boundary:
         They are judged again before any of them is used up: what one of them will read cannot have steered another.
         Calls with effects can use up the same request of the owner's, so those are redeemed one after the other.
         """
-        digests = [self._digest(name, plain_arguments(arguments)) for _, name, arguments in calls]
-        with self._ledger.writing() as entry:
-            found = [self.tickets.get(one) if isinstance(one, str) else None for one, _, _ in calls]
-            if len(calls) > 1 and any(one is not None and one[1].has_effects for one in found):
-                raise InvalidRequest("Calls with effects are redeemed one after the other.", code="calls_with_effects")
-            refusals = [
-                self._refusal(one[1] if one else None, call, session, entry.number)
-                for one, call in zip(found, digests, strict=True)
-            ]
-            for one, refusal in zip(found, refusals, strict=True):
-                self.tickets.settle(entry, one, refusal[0] if refusal else None, self._clock())
-        hint = "Ask the boundary again with check_action."
-        return [TicketRefused(why[1], code=why[0], hint=hint) if why else None for why in refusals]
+        with WATCH.get()("act"):
+            digests = [self._digest(name, plain_arguments(arguments)) for _, name, arguments in calls]
+            with self._ledger.writing() as entry:
+                found = [self.tickets.get(one) if isinstance(one, str) else None for one, _, _ in calls]
+                if len(calls) > 1 and any(one is not None and one[1].has_effects for one in found):
+                    raise InvalidRequest(
+                        "Calls with effects are redeemed one after the other.", code="calls_with_effects"
+                    )
+                refusals = [
+                    self._refusal(one[1] if one else None, call, session, entry.number)
+                    for one, call in zip(found, digests, strict=True)
+                ]
+                for one, refusal in zip(found, refusals, strict=True):
+                    self.tickets.settle(entry, one, refusal[0] if refusal else None, self._clock())
+            hint = "Ask the boundary again with check_action."
+            return [TicketRefused(why[1], code=why[0], hint=hint) if why else None for why in refusals]
 
     def confirm(self, ticket: Ticket | str, *, via: str) -> None:
         """The owner confirms just this call; only a channel with that capability can.
@@ -270,8 +275,9 @@ class Boundary:
     def take_in(self, session: str) -> None:
         """Read what a session took in as soon as it is there, so that no call has to wait for it."""
         self._sessions.transcript(session).read_for_calls(self._declared(self._sessions.state(session)))
-        for index in self._values.indexes():
+        for index in self._values.indexes() if self._took_in else ():
             index.postings.settle()
+        self._took_in = True
 
     def evidence(self, session: str, purpose: str | None = None) -> SessionEvidence:
         """Everything this session could have got a value from, for a call of the tool that is its purpose."""

@@ -56,8 +56,8 @@ def serve(home: str | None, output: str, **options: Any) -> None:
 
 def link_for(settings: ServeSettings, home: str | None, address: str) -> str:
     """A one-time link for whoever starts the service: they hold the keys, so they may do everything there."""
-    from truekeep.serve.book import shelf_of  # noqa: PLC0415
     from truekeep.serve.console.visits import Visits  # noqa: PLC0415
+    from truekeep.serve.shelf import shelf_of  # noqa: PLC0415
 
     paths = Paths.resolve(home)
     visits = Visits(shelf_of(paths, Settings.load(paths.config)), settings)

@@ -56,7 +56,7 @@ def add(
 
 def _book(home: str | None) -> TokenBook:
     """The tokens of a home: beside its keys, or in its database."""
-    from truekeep.serve.book import shelf_of  # noqa: PLC0415
+    from truekeep.serve.shelf import shelf_of  # noqa: PLC0415
     from truekeep.serve.tokens import TokenBook  # noqa: PLC0415
 
     paths = Paths.resolve(home)
@@ -119,8 +119,8 @@ def accept(home: str | None, output: str) -> None:
     They are older than what was anchored, so a token that was revoked since then would count again: look at
     'truekeep tokens list' afterwards, and revoke what has to be.
     """
-    from truekeep.serve.book import shared_state  # noqa: PLC0415
     from truekeep.serve.console.visits import VISITS  # noqa: PLC0415
+    from truekeep.serve.shelf import shared_state  # noqa: PLC0415
     from truekeep.serve.tokens import TOKENS  # noqa: PLC0415
 
     paths = Paths.resolve(home)

@@ -59,6 +59,9 @@ class Surroundings:
         keys = keyring(self.paths, self.settings).open(self.keep)
         if known := len(known_heads(self.paths, self.keep, keys).all()):
             yield f"{known} backups that were made before, wherever they are"
+        if sealed := sum(1 for _ in (self.paths.data / "protect" / "passages").glob("pq_*.sealed")):
+            # They are sealed under another key, and belong to files of the user's that nobody may change unasked.
+            yield f"{sealed} passages that were taken out of instruction files (truekeep protect undo --list)"
         if names(self.keep):
             yield "the keep's own name, which is in the names of its files"
         for path in self._files():

@@ -323,6 +323,8 @@ class Eraser:
     def _left(self, wanted: _Wanted, around: Surroundings | None) -> Iterator[str]:
         if any(map(wanted.names, self._channels)):
             yield "a channel of the settings, whose name stays wherever it stands"
+        if any(True for _ in self._ledger.all("entries")):
+            yield "what the stores that are wrapped hold themselves"
         if around is not None:
             yield from around.named_in(wanted.names)
 

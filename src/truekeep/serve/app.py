@@ -20,7 +20,6 @@ from truekeep.config import Settings
 from truekeep.errors import MissingExtra, TruekeepError, is_plain_name
 from truekeep.serve import mcp_http
 from truekeep.serve.auth import Authenticator
-from truekeep.serve.book import shared_state
 from truekeep.serve.chores import Chores
 from truekeep.serve.console import app as console
 from truekeep.serve.console.shell import PATH
@@ -37,6 +36,7 @@ from truekeep.serve.rest import ROUTERS
 from truekeep.serve.rest.openapi import ServedDocument, describe
 from truekeep.serve.service import Service
 from truekeep.serve.settings import ServeSettings
+from truekeep.serve.shelf import shared_state
 from truekeep.serve.tokens import TokenBook
 from truekeep.serve.warmup import Warmup
 from truekeep.serve.ways_in import require_permits

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -16,7 +16,6 @@ from truekeep.errors import KeyUnavailable
 from truekeep.stores.keyfile import VERSION, locked, read_entry, replace_entry
 
 if TYPE_CHECKING:
-    from truekeep.config import Paths, Settings
     from truekeep.stores.postgres_service import BookChange, SharedState
 
 Content = TypeVar("Content")
@@ -24,41 +23,27 @@ Shelf: TypeAlias = "Path | SharedState"
 """Where the books of a home are: in its key directory, or in its database."""
 
 
-class Readable(Protocol[Content]):
+_Read_co = TypeVar("_Read_co", covariant=True)
+
+
+class Readable(Protocol[_Read_co]):
     """A book, wherever it is."""
 
     @property
     def is_remote(self) -> bool:
         """Whether looking at it takes a question over the network, which nobody may ask on the event loop."""
 
-    def current(self) -> Content:
+    def current(self) -> _Read_co:
         """What it says now."""
 
-    def remembered(self) -> Content:
+    def remembered(self) -> _Read_co:
         """What it said when it was last looked at."""
 
-    def changing(self) -> Any:
+    def changing(self) -> AbstractContextManager[_Read_co]:
         """What it says, while nobody else changes it."""
 
     def write(self, members: Mapping[str, Any]) -> None:
         """Put new content in the place of the old, inside ``changing``."""
-
-
-def shelf_of(paths: Paths, settings: Settings) -> Shelf:
-    """Where the books of that home are."""
-    return shared_state(paths, settings) or paths.keys
-
-
-def shared_state(paths: Paths, settings: Settings) -> SharedState | None:
-    """What the processes of a service share in a database, if there is one."""
-    if not settings.store:
-        return None
-    from truekeep.stores.files import database_keyring  # noqa: PLC0415 - loads the cryptography
-
-    database_keyring(paths, settings)  # refuses a setting that names no database, and a driver that is not installed
-    from truekeep.stores.postgres_service import SharedState  # noqa: PLC0415 - an extra
-
-    return SharedState(paths, settings)
 
 
 def book_on(shelf: Shelf, kind: str, decode: Callable[[Mapping[str, Any]], Content]) -> Readable[Content]:

@@ -36,11 +36,12 @@ TRACE: ContextVar[Callable[[], dict[str, str]]] = ContextVar("trace", default=di
 """Gives what a line says of the trace that it is part of; nothing, unless tracing is set up."""
 
 
-def log_event(event: str, level: int = logging.INFO, *, exc_info: bool = False, **members: object) -> None:
-    """Log an event, with members that hold nothing anybody said."""
+def log_event(event: str, level: int = logging.INFO, **members: object) -> None:
+    """Log an event, with members that hold nothing anybody said; an error with what is being handled, if anything."""
     if event not in EVENTS:
         raise ValueError("That is no event of the log.")
-    logging.getLogger(LOGGER).log(level, event, extra=members, exc_info=exc_info)
+    has_failed = level >= logging.ERROR and sys.exc_info()[0] is not None
+    logging.getLogger(LOGGER).log(level, event, extra=members, exc_info=has_failed)
 
 
 class JsonLines(logging.Formatter):

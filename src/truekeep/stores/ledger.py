@@ -31,7 +31,7 @@ from truekeep.stores.inspection import (
     newest_here,
     unsound,
 )
-from truekeep.text.view import step
+from truekeep.text.view import WATCH
 from truekeep.types import Verification, utc_text
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Ledger:
     @contextmanager
     def writing(self) -> Iterator[Entry]:
         """One transaction: what the entry did, all of it with its events, or nothing."""
-        with step("store.commit"), self._lock:
+        with WATCH.get()("store.commit"), self._lock:
             self._require_open()
             # A write whose anchor failed is caught up with first: whoever keeps the anchor from being written would
             # otherwise be free to roll the store back behind ever more of it.

@@ -194,7 +194,8 @@ class PostgresBackend:
             line = self._begun(partial(self._lock, question))
             try:
                 found = self._stored(wanted.seq) if wanted is not None else None
-                is_there = found is not None and found.hash == wanted.hash and self._version >= version
+                is_there = wanted is not None and found is not None and found.hash == wanted.hash
+                is_there = is_there and self._version >= version
                 is_sure = not is_there or _committed(line)
             finally:
                 self._ended(line)

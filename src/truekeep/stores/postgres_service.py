@@ -30,7 +30,7 @@ from truekeep.stores.postgres_schema import SCHEMA
 if TYPE_CHECKING:
     from truekeep.config import Paths, Settings
     from truekeep.stores.keys import KeepKeys
-    from truekeep.stores.master import Master
+    from truekeep.stores.master import Wrapping
 
 _KEY = ".service"
 """What the service's own key goes by; no keep can have that name."""
@@ -200,7 +200,7 @@ class BookChange:
     data: bytes | None = None
 
 
-def rewrap_shared(paths: Paths, settings: Settings, master: Master) -> None:
+def rewrap_shared(paths: Paths, settings: Settings, master: Wrapping) -> None:
     """Wrap the service's key with that master key, if there is one."""
     ring = _SharedKeyring(settings.store, paths.keys, settings.master_key)
     if ring.exists(_KEY) and ring.wrapped_by(_KEY) != master.id:

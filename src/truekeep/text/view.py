@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import TypeVar
 
 Edit = tuple[int, int, str]
 """``(start, end, replacement)`` in the coordinates of the view that is rewritten."""
@@ -121,34 +120,13 @@ def whole(base: View, name: str, text: str) -> View:
 # callers leaves here what is then done; everywhere else it is nothing.
 
 _T = TypeVar("_T")
-_P = ParamSpec("_P")
 
 GIVE_WAY: ContextVar[Callable[[], object]] = ContextVar("give_way", default=bool)
 """What is called between two steps; ``bool()`` does nothing."""
 
-WATCH: ContextVar[Callable[[str], AbstractContextManager[object]] | None] = ContextVar("watch", default=None)
-"""Told of every named step while it lasts, as a service does that traces what its requests wait for."""
-_UNWATCHED: AbstractContextManager[object] = nullcontext()
-
-
-def step(name: str) -> AbstractContextManager[object]:
-    """A step of the work, by a name that says nothing of what it is about; nobody watches it unless asked to."""
-    watch = WATCH.get()
-    return _UNWATCHED if watch is None else watch(name)
-
-
-def stepped(name: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:
-    """Makes every call of a function a step."""
-
-    def decorated(work: Callable[_P, _T]) -> Callable[_P, _T]:
-        @wraps(work)
-        def watched(*given: _P.args, **named: _P.kwargs) -> _T:
-            with step(name):
-                return work(*given, **named)
-
-        return watched
-
-    return decorated
+WATCH: ContextVar[Callable[[str], AbstractContextManager[object]]] = ContextVar("watch", default=nullcontext)
+"""Makes the block of every named step, as a service does that traces what its requests wait for. The name says nothing
+of what the step is about; a null context does nothing."""
 
 
 def in_steps(things: Iterable[_T], size: int) -> Iterable[_T]:

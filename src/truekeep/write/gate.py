@@ -18,7 +18,7 @@ from truekeep.records.idempotency import Idempotency
 from truekeep.records.repeats import Repeats, Words, said_as
 from truekeep.stores.entry import Entry
 from truekeep.stores.records import item_from, memory_from, new_id
-from truekeep.text.view import stepped
+from truekeep.text.view import WATCH
 from truekeep.trust.origin import AGENT, is_moved
 from truekeep.trust.policy import Ruling
 from truekeep.types import (
@@ -90,7 +90,6 @@ class Gate:
             return Verdict(Decision.ACCEPT, "known", "You said so, and it is remembered.", memory_id=known.id)
         return self.admit_all([candidate])[0]
 
-    @stepped("gate")
     def admit_all(
         self,
         candidates: Sequence[Candidate],
@@ -108,25 +107,26 @@ class Gate:
         are the catalogue's, where it has embedded the batch already.
         A ``request`` that was stored before is answered as it was then.
         """
-        # Judged before the transaction: screening and embedding take long, and nobody else could write meanwhile. What
-        # depends on other rows is decided inside it.
-        judged = self._judge.all(candidates, vectors)
-        refused = [one.ruling.decision is Decision.REJECT for one in judged]
-        nothing = any(refused) and not skip_rejected
-        with self._ledger.writing() as entry:
-            if request is not None and (before := self.requests.answered(request)) is not None:
-                return before
-            verdicts = [
-                self._refuse(entry, one) if nothing or bad else self._let_in(entry, one)
-                for one, bad in zip(judged, refused, strict=True)
-            ]
-            if mark is not None:
-                entry.event("batch.marked", mark=mark, count=len(verdicts))
-            if request is not None and not nothing:
-                self.requests.note(entry, request, verdicts)
-            if also is not None:
-                also(entry, verdicts)
-        return verdicts
+        with WATCH.get()("gate"):
+            # Judged before the transaction: screening and embedding take long, and nobody else could write meanwhile.
+            # What depends on other rows is decided inside it.
+            judged = self._judge.all(candidates, vectors)
+            refused = [one.ruling.decision is Decision.REJECT for one in judged]
+            nothing = any(refused) and not skip_rejected
+            with self._ledger.writing() as entry:
+                if request is not None and (before := self.requests.answered(request)) is not None:
+                    return before
+                verdicts = [
+                    self._refuse(entry, one) if nothing or bad else self._let_in(entry, one)
+                    for one, bad in zip(judged, refused, strict=True)
+                ]
+                if mark is not None:
+                    entry.event("batch.marked", mark=mark, count=len(verdicts))
+                if request is not None and not nothing:
+                    self.requests.note(entry, request, verdicts)
+                if also is not None:
+                    also(entry, verdicts)
+            return verdicts
 
     def learn(self, said: Sequence[Candidate], again: Sequence[Candidate], also: Also) -> list[Verdict]:
         """Remember what was said and read in a session, in one transaction with what ``also`` writes.
@@ -222,7 +222,6 @@ class Gate:
         judged = self._judge.unembedded(candidate)
         return Verdict(judged.ruling.decision, judged.ruling.code, judged.ruling.reason, judged.findings)
 
-    @stepped("gate")
     def admit_change(self, target: Memory, candidate: Candidate, *, via: str) -> Verdict:
         """Decide on new content for a memory; whatever is not accepted leaves the old entry as it was.
 
@@ -230,12 +229,13 @@ class Gate:
         being able to act itself: it is a proposal. So is whatever the agent wants changed, also where it quotes the
         owner: the words are the owner's then, but not the wish to put them in the place of others.
         """
-        judged = self._judge.one(candidate)
-        rank = Standing.OWNER if target.approval or not target.verified else target.standing
-        with self._ledger.writing() as entry:
-            verdict = self._decided_change(entry, target, judged, rank, via)
-            entry.told.append(verdict)
-        return verdict
+        with WATCH.get()("gate"):
+            judged = self._judge.one(candidate)
+            rank = Standing.OWNER if target.approval or not target.verified else target.standing
+            with self._ledger.writing() as entry:
+                verdict = self._decided_change(entry, target, judged, rank, via)
+                entry.told.append(verdict)
+            return verdict
 
     def _decided_change(self, entry: Entry, target: Memory, judged: Judged, rank: Standing, via: str) -> Verdict:
         candidate = judged.candidate

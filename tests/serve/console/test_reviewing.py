@@ -220,17 +220,21 @@ def test_two_reviewers_never_overwrite_each_other(place: Place) -> None:
         assert adam.page.get_by_role("button", name="Undo").count() == 0
 
 
-def test_what_is_new_is_told_and_not_swapped_in(place: Place) -> None:
+def test_what_is_new_is_told_and_listed_and_what_is_open_stays_open(place: Place) -> None:
     with place.keep("news") as keep, place.person() as eva:
         story(keep)
         eva.context.add_init_script(
             "document.addEventListener('readystatechange', () => { document.body.dataset.every = 200; })"
         )
         page = eva.inbox("news")
+        page.evaluate("window.here = 1")
+        is_open = page.locator("#item .said").first.inner_text()
         keep.remember("The museum opens at nine.", via="web", principal="https://museum.example")
         expect(page.locator("#live")).to_contain_text("Something changed meanwhile.")
         expect(page.locator("[data-live-count]")).to_have_text("9")
-        assert "museum" not in page.locator(".rows").inner_text()
+        expect(page.locator(".rows")).to_contain_text("museum")
+        assert page.locator("#item .said").first.inner_text() == is_open
+        assert page.evaluate("window.here") == 1, "nothing was loaded again"
         page.locator("#live a").click()
         expect(page.locator(".rows")).to_contain_text("museum")
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 _DEFINITION = "definition"
 _LONGEST = 64_000
 """The longest definition that is screened; nobody reads more, so a longer one is held."""
+_MOST_KEPT = 1_000
+"""Names of one server that are pinned or noted, twice the most that it may list: one that lists others each time it is
+asked does not fill the keep. What comes beyond is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,13 @@ class PinnedTools:
 
     def sort(self, offered: Iterable[Mapping[str, Any]], *, first_use: bool) -> tuple[list[str], list[HeldTool]]:
         """Which of the offered tools are as pinned, and which are held. ``first_use`` pins what was never met."""
-        passed, held, fresh = [], [], []
+        passed, held, fresh = [], [], list[Mapping[str, Any]]()
+        known = self._kept(self._session)
         for definition in offered:
             name = str(definition["name"])
-            pinned = self._kept(self._session, name)
-            why = _why_held(pinned, definition, first_use=first_use)
+            pinned = known.get(name)
+            has_room = len(known) + len(fresh) < _MOST_KEPT
+            why = _why_held(pinned, definition, first_use=first_use and has_room)
             if why:
                 held.append(HeldTool(name, why, pinned, definition))
                 continue
@@ -81,14 +86,18 @@ class PinnedTools:
 
     def note(self, held: Iterable[HeldTool]) -> None:
         """Keep what is withheld where whoever decides can read it without starting the server."""
-        self._put(self._noted, [one.offered for one in held if self._kept(self._noted, one.name) != one.offered])
+        known = self._kept(self._noted)
+        anew = [one.offered for one in held if known.get(one.name) != one.offered]
+        again = [one for one in anew if one["name"] in known]
+        room = max(0, _MOST_KEPT - len(known))
+        self._put(self._noted, again + [one for one in anew if one["name"] not in known][:room])
 
     def noted(self) -> list[HeldTool]:
         """What is withheld, as it was offered last, and is not pinned by now."""
-        found = []
-        for name in self._keep.actions.declared(self._noted):
-            offered, pinned = self._kept(self._noted, name), self._kept(self._session, name)
-            if offered is not None and (pinned is None or digest_of(pinned) != digest_of(offered)):
+        found, accepted = [], self._kept(self._session)
+        for name, offered in self._kept(self._noted).items():
+            pinned = accepted.get(name)
+            if pinned is None or digest_of(pinned) != digest_of(offered):
                 found.append(HeldTool(name, _why_held(pinned, offered, first_use=False), pinned, offered))
         return found
 
@@ -101,10 +110,11 @@ class PinnedTools:
         if tools:
             self._keep.session(session, tools=tools, learn=False)
 
-    def _kept(self, session: str, name: str) -> Mapping[str, Any] | None:
-        found = self._keep.actions.declared(session).get(name)
-        kept = found.schema.get(_DEFINITION) if found is not None else None
-        return kept if isinstance(kept, Mapping) else None
+    def _kept(self, session: str) -> dict[str, Mapping[str, Any]]:
+        """The definitions that a session holds, by name."""
+        tools = self._keep.actions.declared(session).items()
+        kept = {name: tool.schema.get(_DEFINITION) for name, tool in tools}
+        return {name: one for name, one in kept.items() if isinstance(one, Mapping)}
 
 
 def _why_held(pinned: Mapping[str, Any] | None, offered: Mapping[str, Any], *, first_use: bool) -> str:

@@ -34,10 +34,10 @@ async def _bound(response: httpx2.Response) -> None:
     is_packed = response.headers.get("content-encoding", "").strip().lower() not in ("", "identity")
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if isinstance(response.stream, httpx2.AsyncByteStream) and (is_packed or kind != _EVENTS):
-        response.stream = _Bounded(response.stream, 0 if is_packed else MOST_BYTES)
+        response.stream = _MeasuredAnswer(response.stream, 0 if is_packed else MOST_BYTES)
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _MeasuredAnswer(httpx2.AsyncByteStream):
     """An answer's bytes, up to so many. What is raised is what the protocol's library answers a request with."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:

@@ -7,13 +7,14 @@ the keep, so that is done where the service is run and not here.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any, BinaryIO
 
 from fastapi import APIRouter
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from truekeep.audit.log import EventFilter
 from truekeep.ops.recovery import back_up
@@ -21,7 +22,7 @@ from truekeep.serve.console.desk import Seated
 from truekeep.serve.console.operate import places
 
 router = APIRouter()
-_LISTED = 30
+_LISTED, _PORTION = 30, 1 << 16
 
 
 @router.get("/k/{keep}/backups")
@@ -30,22 +31,28 @@ def backups(desk: Seated) -> Response:
     with desk.open() as keep:
         made = keep.audit.page(EventFilter(kind="backup.made"), limit=_LISTED)
         head = keep.audit.head
-    about = {"made": made.events, "total": made.total, "head": head}
+    about: dict[str, Any] = {"made": made.events, "total": made.total, "head": head}
     return desk.page("backups.html", here="operate", place="backups", places=places(desk), **about)
 
 
 @router.post("/k/{keep}/backups/make")
 def make(desk: Seated) -> Response:
     """Make a copy, look at everything in it, and send it; nothing of it stays on the server."""
-    name = desk.identity.keep(desk.keep_name)
+    pool, name = desk.service.pool, desk.identity.keep(desk.keep_name)
     with desk.open():
-        data = desk.service.pool.paths.data
-        folder = Path(mkdtemp(prefix=".backup-", dir=data if data.is_dir() else None))
+        folder = Path(mkdtemp(prefix=".backup-", dir=pool.paths.data if pool.paths.data.is_dir() else None))
     try:
-        copy = back_up(name, folder / "copy.db", home=desk.service.pool.home, settings=desk.service.pool.settings)
-    except BaseException:
+        copy = back_up(name, folder / "copy.db", home=pool.home, settings=pool.settings)
+        # It has no name any more before the first byte is sent: whatever becomes of the request, it is gone.
+        content = copy.path.open("rb")
+    finally:
         shutil.rmtree(folder, ignore_errors=True)
-        raise
     called = f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.truekeep"
-    gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-    return FileResponse(copy.path, filename=called, media_type="application/octet-stream", background=gone)
+    headers = {"Content-Disposition": f'attachment; filename="{called}"', "Content-Length": str(copy.size)}
+    return StreamingResponse(_portions(content), headers=headers, media_type="application/octet-stream")
+
+
+def _portions(content: BinaryIO) -> Iterator[bytes]:
+    with content:
+        while portion := content.read(_PORTION):
+            yield portion

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter
 from starlette.responses import Response
 
@@ -21,9 +23,9 @@ def keys(desk: Seated) -> Response:
     return desk.page("keys.html", here="operate", place="keys", places=places(desk), **_known(desk))
 
 
-def _known(desk: Desk) -> dict[str, object]:
+def _known(desk: Desk) -> dict[str, Any]:
     pool, name = desk.service.pool, desk.identity.keep(desk.keep_name)
-    ring, told = keyring(pool.paths, pool.settings), dict[str, object]()
+    ring, told = keyring(pool.paths, pool.settings), dict[str, Any]()
     try:
         opened = ring.open(name)
         told = {

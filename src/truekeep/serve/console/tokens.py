@@ -75,7 +75,7 @@ def _page(desk: Desk, secret: str = "") -> Response:
 
 
 def _book(desk: Desk) -> TokenBook:
-    return TokenBook(desk.service.pool.paths.keys)
+    return TokenBook(desk.service.shared or desk.service.pool.paths.keys)
 
 
 def _reaching(desk: Desk) -> list[Token]:

@@ -69,8 +69,10 @@ def build_server(
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message="There is no such tool.")
         result = await carried_out(tool, context, params)
-        is_done = isinstance(result, CallToolResult)
-        note(params.name, "asked" if not is_done else "failed" if result.is_error else "done")
+        if isinstance(result, CallToolResult):
+            note(params.name, "failed" if result.is_error else "done")
+        else:
+            note(params.name, "asked")
         return result
 
     async def carried_out(tool: TruekeepTool, context: Context, params: CallToolRequestParams) -> Result:
@@ -83,7 +85,7 @@ def build_server(
             return answers.failed(error)
         except Exception:
             # What went wrong inside is for the log; the model is told only that it did.
-            log_event("mcp.failed", ERROR, exc_info=True)
+            log_event("mcp.failed", ERROR)
             return answers.failed({"error": "The tool failed.", "code": "internal", "hint": "Try it once more."})
 
     async def list_resources(_: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:

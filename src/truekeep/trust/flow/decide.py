@@ -16,7 +16,10 @@ tainted effect: asked for, every target proved by one request with memories abou
         or access goes out, in a field the owner writes); content without links, addresses,
         accounts, codes or private values the request did not call for
 tainted effect: a grant covers it                                                                allow
-tainted effect: a target from a document the owner pointed at                                    confirm
+tainted effect: the id of one of several records that bear the name                              confirm, and a
+                                                                                                 yes chooses it
+tainted effect: a target from a document the owner pointed at                                    confirm; allow if
+                                                                                                 the tool may
 tainted effect: not asked, a target found nowhere, content not proved                            confirm
 tainted effect: a target from hearsay only, in a call the owner asked for, nothing pointed at     confirm
 tainted effect: a target from hearsay only, not asked for or outside what was pointed at          deny

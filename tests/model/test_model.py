@@ -1,0 +1,185 @@
+"""The specification holds in every state it has, and the code answers every row as the specification does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations_with_replacement, product
+from pathlib import Path
+
+import pytest
+
+from tests.model.asked import TicketsOfTheCode, answer_of_the_code, code_acts, code_derives, lease_of_the_code
+from tests.model.spec import (
+    ENROLLED,
+    HEARSAY,
+    OWNER,
+    PROVED_BY_ASKING,
+    STEPS,
+    WORK,
+    Answered,
+    Approved,
+    Lease,
+    Place,
+    Situation,
+    Ticket,
+    acts,
+    all_facts,
+    answered,
+    derived,
+    is_possible,
+    situations,
+)
+from truekeep.trust.flow.evidence import ValueOrigin
+
+_FLAGS = (False, True)
+_PARENTS = [parents for count in range(3) for parents in combinations_with_replacement(range(3), count)]
+_DERIVED = [*product(range(3), _FLAGS, _FLAGS, _FLAGS, _PARENTS)]
+
+# The specification against itself: what an auditor would ask of it.
+
+
+def test_nothing_derived_stands_above_any_of_what_it_is_derived_from() -> None:
+    for channel, agent, clean, relayed, parents in _DERIVED:
+        stands = derived(channel, is_agent=agent, is_clean=clean, is_relayed=relayed, parents=parents)
+        assert all(stands <= parent for parent in parents)
+        assert stands == HEARSAY or not relayed
+        assert not agent or stands <= (ENROLLED if clean else HEARSAY)
+
+
+def test_hearsay_and_the_agents_notes_act_only_by_a_persons_approval() -> None:
+    for facts in all_facts():
+        if acts(facts) and facts.approved is Approved.NO:
+            assert facts.standing > HEARSAY
+            assert not facts.is_agents or (facts.standing == OWNER and facts.is_readers_own)
+        if facts.approved not in (Approved.NO, Approved.YES, Approved.FOR_THIS):
+            assert not acts(facts)
+
+
+def test_more_witnesses_never_take_away_and_doubt_never_gives() -> None:
+    for facts in all_facts():
+        assert acts(replace(facts, repeats_hearsay=True)) <= acts(replace(facts, repeats_hearsay=False))
+        assert acts(replace(facts, witnesses=1)) <= acts(replace(facts, witnesses=2))
+        assert acts(replace(facts, is_fit=False)) <= acts(facts)
+
+
+def test_taint_and_foreign_text_only_ever_make_an_answer_stricter() -> None:
+    for made in situations():
+        for other in (replace(made, is_tainted=True), replace(made, is_in_foreign=True, is_tainted=True)):
+            if is_possible(other):
+                assert answered(other) >= answered(made), (made, other)
+
+
+def test_a_target_that_nothing_of_the_owners_gives_is_never_let_through_in_a_tainted_session() -> None:
+    for made in situations():
+        if made.is_tainted and not made.is_reading and answered(made) is Answered.ALLOW:
+            is_asked_for = made.place in PROVED_BY_ASKING and made.is_asked
+            assert is_asked_for or made.place in (Place.PLAN, Place.GRANT)
+
+
+def test_a_grant_never_covers_what_only_others_wrote_and_an_operators_question_is_always_put() -> None:
+    for made in situations():
+        if made.operator_asks:
+            assert answered(made) is Answered.CONFIRM
+        elif made.place is Place.GRANT and made.is_in_foreign and not made.is_reading:
+            assert answered(made) is not Answered.ALLOW
+
+
+def test_a_ticket_is_used_at_most_once_and_never_without_the_boundarys_or_the_owners_yes() -> None:
+    for is_waiting in _FLAGS:
+        for path in product(STEPS, repeat=4):
+            ticket, used, confirmed, ended = Ticket(is_waiting), 0, False, False
+            for name in path:
+                before = ticket
+                ticket, done = ticket.step(name)
+                if done and name.startswith("redeem"):
+                    used += 1
+                    assert name == "redeem"
+                    assert not ended
+                    assert confirmed or not (is_waiting or before.is_withdrawn)
+                confirmed |= done and name == "confirm"
+                ended |= name == "wait" or (done and name == "decline")
+            assert used <= 1
+
+
+def test_a_job_has_at_most_one_holder_and_is_never_lost() -> None:
+    for path in product(WORK, repeat=4):
+        lease = Lease()
+        for name in path:
+            before = lease
+            lease, done = lease.step(name)
+            assert not (done and name.startswith("take") and before.left), path
+        resting = lease.step("a lease's time")[0]
+        assert resting.is_done or resting.step("take by a")[1]
+
+
+# The code against the specification: every row is asked.
+
+
+def test_the_code_derives_as_the_specification_does() -> None:
+    for channel, agent, clean, relayed, parents in _DERIVED:
+        expected = derived(channel, is_agent=agent, is_clean=clean, is_relayed=relayed, parents=parents)
+        found = code_derives(channel, is_agent=agent, is_clean=clean, is_relayed=relayed, parents=parents)
+        assert found == expected, (channel, agent, clean, relayed, parents)
+
+
+def test_the_code_lets_act_what_the_specification_lets_act() -> None:
+    asked = Counter(code_acts(facts) == acts(facts) for facts in all_facts())
+    assert asked == {True: 1_728}
+
+
+@pytest.mark.parametrize("place", Place, ids=lambda place: place.name.lower())
+def test_the_code_answers_calls_as_the_specification_does(place: Place) -> None:
+    differing = [
+        (made, answered(made).name, found.name)
+        for made in situations()
+        if made.place is place and (found := answer_of_the_code(made)) is not answered(made)
+    ]
+    assert not differing
+
+
+def test_the_code_leases_jobs_as_the_specification_does() -> None:
+    for path in product(WORK, repeat=3):
+        assert lease_of_the_code(path) == list(_walked(Lease(), path)), path
+
+
+@pytest.mark.slow
+def test_the_code_uses_tickets_up_as_the_specification_does(tmp_path: Path) -> None:
+    code = TicketsOfTheCode(tmp_path)
+    for is_waiting, *path in product(_FLAGS, STEPS, STEPS, ("redeem",)):
+        assert code.walk(path, is_waiting=is_waiting) == list(_walked(Ticket(is_waiting), path)), (is_waiting, path)
+    code.close()
+
+
+def _walked(state: Ticket | Lease, path: Iterable[str]) -> Iterator[bool]:
+    for name in path:
+        state, done = state.step(name)
+        yield done
+
+
+# Rules that are broken on purpose: the specification has to differ from each.
+
+_BROKEN = {
+    "hearsay is asked about instead of denied": ("truekeep.trust.flow.decide._is_denied", lambda *_: False),
+    "what only others wrote is proved": ("truekeep.trust.flow.trials._first_proof", lambda *_: ValueOrigin.REQUEST),
+    "a request is good for any target": ("truekeep.trust.flow.trials.prove", lambda *_: ValueOrigin.REQUEST),
+    "a plan is good for any target": ("truekeep.trust.flow.trials.planned", lambda *_: True),
+    "a grant covers what others wrote": ("truekeep.trust.flow.index.TextIndex.hinting", lambda *_: iter(())),
+    "a request for one act carries another": ("truekeep.trust.flow.trials.FAULTS", ()),
+}
+
+
+@pytest.mark.parametrize("broken", _BROKEN)
+def test_a_rule_that_is_broken_on_purpose_differs_from_the_specification(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(*_BROKEN[broken])
+    assert any(answer_of_the_code(made) is not answered(made) for made in situations())
+
+
+def test_every_situation_is_asked() -> None:
+    counted = Counter(made.place for made in situations())
+    assert sum(counted.values()) == len({*situations()})
+    assert set(counted) == set(Place)
+    assert Situation(True, False, True, Place.PARTY, True, False, False) in {*situations()}
