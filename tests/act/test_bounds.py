@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -55,7 +56,7 @@ def test_many_long_pages_and_an_answer_full_of_links_cost_a_bounded_time(session
     assert time.process_time() - before < allowed(4)
 
 
-PAGES = {
+PAGES: dict[str, Callable[[int], str]] = {
     "plain": lambda n: (f"Page {n}: lorem ipsum dolor sit amet consectetur, the word {n}w is here. " * 1_100)[:75_000],
     "numbers": lambda n: " ".join(str(n * 100_000 + i * 7) for i in range(12_000))[:75_000],
     "addresses": lambda n: " ".join(f"a{i}x{n}@b{i}.example" for i in range(5_000))[:75_000],
