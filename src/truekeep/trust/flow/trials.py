@@ -168,11 +168,18 @@ def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
         return "make" not in call.acts
     if _is_everyday(scope, call):
         return True
+    if asked and "remove" not in asked and _only_removes(call):
+        return True  # The "file" of "delete_file" is a thing there, and no act that "give me the file" could mean.
     if words_of("inviting").intersection(scope.clause.words[:3]):
         # "Put lunch in for noon and invite Silke" is one call.
         asked = asked.union(*(clause.acts for clause in scope.own.clauses if clause.sort is ClauseSort.REQUEST))
     is_alike = asked & _ALIKE and call.acts & _ALIKE and not call.acts & _GRAVE
     return bool(call.acts and asked and not call.acts & asked and not is_alike)
+
+
+def _only_removes(call: ToolCall) -> bool:
+    """Whether a verb in the tool's name means nothing but taking away."""
+    return any(acts_of(word) == {"remove"} for word in name_words(call.name))
 
 
 def _is_everyday(scope: RequestScope, call: ToolCall) -> bool:
