@@ -1,6 +1,6 @@
 """The long profile and other versions.
 
-python -m tests.words search 100000 [--seconds CPU] [--state FILE]    goes on where it stopped
+python -m tests.words search 100000 [--seconds CPU] [--state FILE] [--silent]    goes on where it stopped
 python -m tests.words swap FIRST LAST                                 replaces foreign texts; in slices
 python -m tests.words version CHECKOUT [--each N]                     what another version lets through, by family
 
@@ -25,6 +25,7 @@ def main() -> int:
     searching.add_argument("until", type=int, help="how many candidates there are to be in the end")
     searching.add_argument("--seconds", type=float, default=1e9, help="of CPU time, at most")
     searching.add_argument("--state", type=Path, default=Path("words.json"), help="where the search is kept")
+    searching.add_argument("--silent", action="store_true", help="the foreign text gives no value")
     version = commands.add_parser("version")
     version.add_argument("checkout", type=Path)
     version.add_argument("--each", type=int, default=12, help="wordings asked of each family")
@@ -36,7 +37,7 @@ def main() -> int:
         return _swap(given.first, given.last)
     if given.command == "version":
         return ask_version(given.checkout, given.each, lambda line: print(line, flush=True))
-    progress = search(given.until, given.seconds, given.state, lambda line: print(line, flush=True))
+    progress = search(given.until, given.seconds, given.state, print, is_silent=given.silent)
     print(f"{progress.next:,} candidates in {progress.cpu:,.0f} s of CPU: {dict(progress.answers)}")
     for family, count in by_family(progress.wins):
         print(f"{count:7,} {family}")

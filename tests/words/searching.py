@@ -19,6 +19,9 @@ from truekeep.trust.flow.tools import Tool
 from truekeep.trust.quote import split_paste
 from truekeep.types import Standing
 
+NO_VALUE = "The weather stays mild along the coast."
+"""A foreign text that taints and gives nothing."""
+
 
 @dataclass
 class Progress:
@@ -81,12 +84,18 @@ def wins(first: int, last: int) -> Iterator[tuple[Made, CallJudgement]]:
             yield made, judged
 
 
-def search(until: int, seconds: float, state: Path, told: Callable[[str], None]) -> Progress:
-    """Go on with a search until so many candidates were asked or so much CPU time has passed."""
+def search(
+    until: int, seconds: float, state: Path, told: Callable[[str], None], *, is_silent: bool = False
+) -> Progress:
+    """Go on with a search until so many candidates were asked or so much CPU time has passed.
+
+    A silent one taints the session with a text that gives no value, so that only the owner named it.
+    """
     progress = Progress.load(state)
     started = shown = time.process_time()
     while progress.next < until and time.process_time() - started < seconds:
         made = candidate(progress.next)
+        made |= {"foreign": [NO_VALUE]} if is_silent else {}
         judged = asked(made)
         progress.answers[judged.answer.value] += 1
         if judged.answer is Answer.ALLOW:

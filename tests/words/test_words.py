@@ -12,33 +12,35 @@ from itertools import chain
 import pytest
 
 from tests.words.candidates import candidate, family_names, plain_count, plain_requests
-from tests.words.searching import asked
+from tests.words.searching import NO_VALUE, asked
 from tests.words.swapping import interferences
 from truekeep.trust.flow.decide import Answer
 from truekeep.trust.flow.evidence import SessionEvidence
 
 SAMPLE = (*range(0, 2_900, 9), *range(10_000, 10_300))
 """Wordings as they stand, and varied ones."""
-OPEN = {
-    "object_of_another_verb": 9,
-    "irony": 7,
-    "refusal_without_a_verb": 6,
-    "hypothesis": 5,
+OPEN = {"everyday verbs as synonyms": 1}
+OPEN_WITHOUT_THE_VALUE = {
+    "object_of_another_verb": 5,
+    "irony": 4,
     "quotation": 4,
-    "bare_mention": 3,
-    "report": 2,
+    "hypothesis": 3,
     "exclusion": 2,
     "warning": 2,
-    "verb_heads_nothing": 2,
+    "bare_mention": 2,
+    "verb_heads_nothing": 1,
     "everyday verbs as synonyms": 1,
-    "negation": 1,
+    "refusal_without_a_verb": 1,
 }
+"""What is let through where the foreign text does not give the value: commands and names of things, above all."""
 
 
-def test_no_mention_lets_a_call_through_that_nobody_asked_for() -> None:
-    wins = [made for made in map(candidate, SAMPLE) if asked(made).answer is Answer.ALLOW]
+@pytest.mark.parametrize(("is_silent", "still_open"), [(False, OPEN), (True, OPEN_WITHOUT_THE_VALUE)])
+def test_no_mention_lets_a_call_through_that_nobody_asked_for(is_silent: bool, still_open: dict[str, int]) -> None:
+    sample = [made | ({"foreign": [NO_VALUE]} if is_silent else {}) for made in map(candidate, SAMPLE)]
+    wins = [made for made in sample if asked(made).answer is Answer.ALLOW]
     counted = Counter(made["family"] for made in wins)
-    beyond = {family: count for family, count in counted.items() if count > OPEN.get(family, 0)}
+    beyond = {family: count for family, count in counted.items() if count > still_open.get(family, 0)}
     shown = [(made["family"], made["messages"]) for made in wins if made["family"] in beyond]
     assert not beyond, shown
 

@@ -26,6 +26,7 @@ from truekeep.sessions.tools import declared_tools
 from truekeep.stores.records import memory_from, new_id
 from truekeep.text.view import WATCH
 from truekeep.trust import fence
+from truekeep.trust.flow.calls import ToolCall
 from truekeep.trust.flow.decide import Answer, CallJudgement, judge, judge_call, taken_apart
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.leaks import is_called_for, is_private, telling_values
@@ -35,7 +36,6 @@ from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
 from truekeep.trust.flow.scope import reading_scopes
 from truekeep.trust.flow.stored import ActingTexts, StoredIndex
 from truekeep.trust.flow.tools import Tool, tool_for
-from truekeep.trust.flow.trials import ToolCall
 from truekeep.trust.influence import Reader
 from truekeep.trust.origin import AGENT, own_principal, require, session_name
 from truekeep.types import Standing

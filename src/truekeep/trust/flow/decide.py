@@ -14,7 +14,8 @@ tainted effect: a plan entry intended it                                        
 tainted effect: asked for, every target proved by one request with memories about its party, or  allow
         the id of the one own-system record bearing the owner's whole name for it (where money
         or access goes out, in a field the owner writes); content without links, addresses,
-        accounts, codes or private values the request did not call for
+        accounts, codes or private values the request did not call for; where others wrote a
+        value of it, or something goes to it, no word of the message is left over
 tainted effect: a grant covers it                                                                allow
 tainted effect: the id of one of several records that bear the name                              confirm, and a
                                                                                                  yes chooses it
@@ -36,6 +37,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from truekeep.trust.flow.calls import ToolCall
 from truekeep.trust.flow.commands import reads_only_commands
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
 from truekeep.trust.flow.index import RARE, TextIndex, naming, places_of
@@ -57,7 +59,6 @@ from truekeep.trust.flow.structure import reads_only, simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
 from truekeep.trust.flow.trials import (
     EffectTrial,
-    ToolCall,
     by_grant,
     by_plan,
     by_request,
@@ -424,6 +425,7 @@ _REASONS = {
     "set_by_others": "Foreign text says what this argument shall be.",
     "request_used": "The request was carried out already.",
     "left_out": "The call leaves out something the owner asked for.",
+    "words_left_over": "The owner's words are more than a plain request, or came before words that are not understood.",
     "content_not_called_for": "The content carries links, addresses, accounts or codes the owner did not call for.",
 }
 

@@ -49,6 +49,8 @@ class OpeningForms:
     common: frozenset[str]
     known: frozenset[str]
     """Every single word of the tables: how much of a message they cover tells its language."""
+    around: frozenset[str]
+    """What may stand around the values of a request without saying anything of its own."""
 
     def at(self, sort: str, words: tuple[str, ...], place: int) -> int:
         """How many words from there make a phrase of that sort; zero if they make none."""
@@ -105,7 +107,8 @@ def forms(name: str) -> OpeningForms:
     phrases = {sort: _by_first_word(map(_split, table[sort])) for sort in _PHRASES}
     common = frozenset(part for word in table["common"].split() for part in _split(word))
     known = common.union(*(phrases[sort] for sort in _PHRASES), (verb[0] for verb in verbs))
-    return OpeningForms(name, {verb: frozenset(acts) for verb, acts in verbs.items()}, phrases, common, known)
+    around = frozenset(part for word in table["around"].split() for part in _split(word))
+    return OpeningForms(name, {verb: frozenset(acts) for verb, acts in verbs.items()}, phrases, common, known, around)
 
 
 def _by_first_word(phrases: Iterable[Phrase]) -> dict[str, tuple[Phrase, ...]]:

@@ -49,9 +49,14 @@ def _is_telling(code: str) -> bool:
     return (len(code) >= _LONG_CODE and digits >= _FEW_DIGITS) or digits >= _SIX_DIGITS
 
 
-def is_private(evidence: SessionEvidence, value: TextReading) -> bool:
-    """Whether a value stands in the owner's memories, messages or own systems, in whatever disguise."""
-    if any(True for _ in evidence.memories.hinting(value)) or any(True for _ in evidence.private.hinting(value)):
+def is_private(evidence: SessionEvidence, value: TextReading, but: frozenset[str] = frozenset()) -> bool:
+    """Whether a value stands in the owner's memories, messages or own systems, in whatever disguise.
+
+    ``but`` are results of own systems that do not count.
+    """
+    if any(True for _ in evidence.memories.hinting(value)) or any(
+        held.id not in but for held in evidence.private.hinting(value)
+    ):
         return True
     form = disguised(value.flat)
     return any(
@@ -197,6 +202,8 @@ def link_fault(evidence: SessionEvidence, url: str, scopes: Iterable[RequestScop
 def carries_private(evidence: SessionEvidence, url: str, scopes: Iterable[RequestScope]) -> bool:
     """Whether a link carries private values beside the place it goes to."""
     scopes = tuple(scopes)
+    # A link that stands whole in a result was written there: its own parts leave nothing that its writer had not.
+    given = frozenset(held.id for held in evidence.private.holding(read(url)))
     for part in link_parts(url):
         for version in (part, *hidden_texts(part)):
             whole = read(version)
@@ -205,10 +212,10 @@ def carries_private(evidence: SessionEvidence, url: str, scopes: Iterable[Reques
             form = disguised(whole.flat)
             if any(form in disguised(message.reading.flat) for message in evidence.requests.messages[-1:]):
                 continue
-            if is_code and is_private(evidence, whole):
+            if is_code and is_private(evidence, whole, given):
                 return True
             for value, reading in telling_values(version):
                 spelt = read(reading.flat[value.start : value.end])
-                if is_private(evidence, spelt) and not is_called_for(evidence, scopes, value, reading):
+                if is_private(evidence, spelt, given) and not is_called_for(evidence, scopes, value, reading):
                     return True
     return False

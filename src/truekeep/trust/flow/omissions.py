@@ -11,11 +11,13 @@ from truekeep.trust.flow.evidence import SessionEvidence
 from truekeep.trust.flow.forms import LANGUAGES, act_stems, forms, name_words
 from truekeep.trust.flow.index import RARE, naming
 from truekeep.trust.flow.moments import HALF_DAY, in_other_units, is_moment
-from truekeep.trust.flow.reading import TextReading, TypedValue, read, read_table, stem
+from truekeep.trust.flow.reading import WORD, TextReading, TypedValue, read, read_table, stem
 from truekeep.trust.flow.requests import ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RequestScope
 
+_SENTENCE_WORDS = 3
+"""Words of the shortest text that is taken for dictated."""
 _NEAR = 3
 """Words before a number that say what it is."""
 
@@ -108,12 +110,25 @@ def _is_computed(form: str, leaves: Iterable[ArgumentLeaf], given: Iterable[Text
 
 
 def says_as_dictated(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
-    """Whether everything that the request puts in quotation marks for somebody stands whole in the call."""
+    """Whether everything that the request puts in quotation marks for somebody stands whole in the call.
+
+    What the call takes over word by word must not end where the owner's sentence goes on: "we accept, under protest".
+    """
+    given = [read(leaf.text).flat for leaf in leaves]
+    is_said = any("say" in clause.acts for clause in scope.own.clauses)
+    if is_said and any(_is_cut_short(scope.own.reading.flat, text.strip(), given) for text in given):
+        return False
     if "say" not in scope.clause.acts:
         return True
-    given = [read(leaf.text).flat for leaf in leaves]
     quotes = scope.own.quotes_in(scope.own.clauses[place] for place in scope.group)
     return all(any(quote in text for text in given) for quote in quotes)
+
+
+def _is_cut_short(said: str, text: str, given: Iterable[str]) -> bool:
+    place = said.find(text) if text.count(" ") >= _SENTENCE_WORDS - 1 else -1
+    after = WORD.search(said, place + len(text)) if place >= 0 else None
+    between = said[place + len(text) : after.start()] if after else "."
+    return between == " " and after is not None and not any(f"{text} {after[0]}" in other for other in given)
 
 
 def mentions_what_it_must_not(scope: RequestScope, text: TextReading) -> bool:

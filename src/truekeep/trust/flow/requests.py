@@ -314,7 +314,8 @@ def _after_leads(words: tuple[str, ...], forms: OpeningForms) -> int:
     return place
 
 
-def _after_polite(words: tuple[str, ...], forms: OpeningForms) -> int:
+def after_polite(words: tuple[str, ...], forms: OpeningForms) -> int:
+    """Where a clause begins, after greetings and forms of asking."""
     place = _after_leads(words, forms)
     while place < len(words) and (length := forms.at("polite", words, place)):
         place += length
@@ -348,7 +349,7 @@ def _clause(reading: TextReading, start: int, end: int, languages: tuple[Opening
         forms.has("negation", words) and not forms.has("copulas", words) for forms in languages
     )
     polite = any(forms.has("polite", words) for forms in languages)
-    heads = frozenset(stem(words[at]) for forms in languages if (at := _after_polite(words, forms)) < len(words))
+    heads = frozenset(stem(words[at]) for forms in languages if (at := after_polite(words, forms)) < len(words))
     return OwnerClause(
         sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, polite, denies,
         heads, _hesitates(words, sort, best.acts, languages),
@@ -370,7 +371,7 @@ def _is_refusal(word: str, languages: Iterable[OpeningForms]) -> bool:
 
 def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str], int, ClauseSort]:
     """The acts of a clause's heading verb, the place where dictation begins, and the clause's sort."""
-    place = _after_polite(words, forms)
+    place = after_polite(words, forms)
     polite = place - _after_leads(words, forms)
     acts = forms.acts_at(words, place) if place < len(words) else frozenset()
     if polite and not acts and place < len(words):

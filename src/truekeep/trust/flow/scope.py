@@ -314,6 +314,9 @@ def _statement(held: HeldText, place: int) -> tuple[str, ...]:
 def _is_anothers(held: HeldText, place: int, key: str) -> bool:
     """Whether the argument's name only describes what the value is of: "the account ticket is …" gives no account."""
     roles, known = words_of("shared_words").intersection(name_words(key)), common_words() | words_of("shared_words")
+    near = [word for word, _, _ in held.reading.between(0, place)][-2:]
+    if len(near) == 2 and near[1] in _GOES_ON and near[0] not in known:
+        return True  # "owes money to the holder of …" gives nobody's own but the holder's.
     words = _statement(held, place)
     return any(
         word in roles and what not in known and verb in copulas()

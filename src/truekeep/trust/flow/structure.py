@@ -37,7 +37,8 @@ def reads_only(sql: str) -> bool:
 def link_parts(url: str) -> list[str]:
     """What a link carries beside the place it goes to: host labels, path segments, parameters, fragment; decoded."""
     try:
-        parts = urlsplit(url)
+        # Without its scheme a host would be taken for a path, and its own name for something that it carries.
+        parts = urlsplit(url if "://" in url or url.startswith("mailto:") else f"//{url}")
     except ValueError:
         return [url]
     carried = [*(parts.hostname or "").split(".")[:-2], *parts.path.split("/"), parts.fragment, parts.username or ""]

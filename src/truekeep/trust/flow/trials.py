@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from itertools import pairwise
 
+from truekeep.trust.flow.calls import TARGETS, ToolCall
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
 from truekeep.trust.flow.forms import OUTWARD, act_stems, acts_of, name_words
 from truekeep.trust.flow.index import naming
@@ -25,50 +26,20 @@ from truekeep.trust.flow.omissions import (
     says_as_dictated,
     tells_whom_it_must_not,
 )
+from truekeep.trust.flow.plainness import words_left_over
 from truekeep.trust.flow.plans import planned
 from truekeep.trust.flow.proof import of_proved_party, prove
 from truekeep.trust.flow.reading import read, stem
 from truekeep.trust.flow.requests import ClauseSort, OwnerSaid
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RequestScope, denied_in, denied_values, reading_scopes
-from truekeep.trust.flow.tools import Tool
 
-TARGETS = frozenset({ArgumentRole.TARGET, ArgumentRole.WHOLE, ArgumentRole.FLAG})
 _ALIKE = frozenset({"make", "change", "run"})
 """Acts that verbs and tools name one for the other: one "adds" a reviewer by an update and "fixes" by a commit."""
 _CALLED = "()"
 """Behind the name of a tool, among the values that a request was used up with."""
 _GRAVE = frozenset({"pay", "remove", "share"})
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
-
-
-@dataclass(frozen=True)
-class ToolCall:
-    """A call taken apart: the tool as declared, the name it was called by, and its values."""
-
-    tool: Tool
-    name: str
-    leaves: tuple[ArgumentLeaf, ...]
-
-    @cached_property
-    def targets(self) -> list[ArgumentLeaf]:
-        """Values that need proof."""
-        return [leaf for leaf in self.leaves if leaf.role in TARGETS]
-
-    @cached_property
-    def contents(self) -> list[ArgumentLeaf]:
-        """Values that are content."""
-        return [leaf for leaf in self.leaves if leaf.role is ArgumentRole.CONTENT]
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """What the tool's name names."""
-        return naming(name_words(self.name), frozenset())
-
-    @cached_property
-    def acts(self) -> frozenset[str]:
-        """The acts that the words of the tool's name can mean."""
-        return acts_of(self.name)
 
 
 @dataclass(slots=True)
@@ -199,11 +170,18 @@ def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
         return "make" not in call.acts
     if _is_everyday(scope, call):
         return True
+    if asked and "remove" not in asked and _only_removes(call):
+        return True  # The "file" of "delete_file" is a thing there, and no act that "give me the file" could mean.
     if words_of("inviting").intersection(scope.clause.words[:3]):
         # "Put lunch in for noon and invite Silke" is one call.
         asked = asked.union(*(clause.acts for clause in scope.own.clauses if clause.sort is ClauseSort.REQUEST))
     is_alike = asked & _ALIKE and call.acts & _ALIKE and not call.acts & _GRAVE
     return bool(call.acts and asked and not call.acts & asked and not is_alike)
+
+
+def _only_removes(call: ToolCall) -> bool:
+    """Whether a verb in the tool's name means nothing but taking away."""
+    return any(acts_of(word) == {"remove"} for word in name_words(call.name))
 
 
 def _is_everyday(scope: RequestScope, call: ToolCall) -> bool:
@@ -324,6 +302,10 @@ def _content(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     return content_not_called_for(scope.evidence, call, (scope,))
 
 
+def _left_over(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
+    return words_left_over(scope, call, trial.origins)
+
+
 FAULTS: tuple[tuple[str, Callable[[RequestScope, ToolCall, EffectTrial], bool]], ...] = (
     ("another_act", _another_act),
     ("excluded_by_owner", _excluded),
@@ -332,6 +314,7 @@ FAULTS: tuple[tuple[str, Callable[[RequestScope, ToolCall, EffectTrial], bool]],
     ("left_out", _left_out),
     ("set_by_others", _set_by_others),
     ("content_not_called_for", _content),
+    ("words_left_over", _left_over),
 )
 
 
