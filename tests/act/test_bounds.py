@@ -67,9 +67,7 @@ PAGES: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("shape", PAGES)
 def test_the_first_look_at_eighty_long_pages_costs_at_most_a_second(shape: str) -> None:
     """What the first call of a new process costs, however many values the pages are made of."""
-    transcript = Transcript()
-    for number in range(80):
-        transcript.add(_page(number, PAGES[shape](number)))
+    transcript = Transcript(_unread=[_page(number, PAGES[shape](number)) for number in range(80)])
     before = time.process_time()
     transcript.read_for_calls({})
     transcript.foreign.left_say("note=")
