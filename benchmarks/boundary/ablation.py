@@ -22,7 +22,6 @@ from truekeep import Keep
 from truekeep.trust.flow import decide, evidence, omissions, proof, scope, trials
 from truekeep.trust.flow.decide import Answer, judge
 from truekeep.trust.flow.evidence import SessionEvidence
-from truekeep.trust.influence import Reader
 
 Ablation = Callable[[SessionEvidence], AbstractContextManager[SessionEvidence]]
 
@@ -105,7 +104,7 @@ def measure(path: Path | None = None) -> list[Figure]:
 
 def _compare(counts: Counter[tuple[str, str]], keep: Keep, tried: TriedCall) -> None:
     """Judge one call with every rule, and without each."""
-    given = keep.actions.evidence("s-1", Reader(purpose=tried.name))
+    given = keep.actions.evidence("s-1", tried.name)
     with_all = judge(given, tried.name, tried.arguments).answer is Answer.ALLOW
     for name, ablated in RULES.items():
         with ablated(given) as changed:

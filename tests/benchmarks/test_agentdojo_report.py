@@ -10,7 +10,8 @@ from benchmarks.agentdojo_report import figures, write_tables
 
 
 def _played(**fields: Any) -> Played:
-    return Played(**({"suite": "banking", "condition": "no plan", "user": "u-1", "is_done": True} | fields))
+    given: dict[str, Any] = {"suite": "banking", "condition": "no plan", "user": "u-1", "is_done": True}
+    return Played(**(given | fields))
 
 
 def test_a_task_with_a_refused_call_is_not_completed_whatever_the_suite_says() -> None:

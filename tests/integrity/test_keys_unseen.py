@@ -22,6 +22,7 @@ from truekeep.cli import cli
 from truekeep.config import Paths, Settings
 from truekeep.errors import KeyUnavailable
 from truekeep.stores.files import keyring
+from truekeep.stores.master import Master
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +93,7 @@ def test_no_key_is_in_a_keeps_own_representations_exports_or_errors(
     grown(open_keep, 1)
     ring = keyring(Paths.resolve(home), Settings())
     secret, keys, first = ring.secret("alice"), ring.open("alice"), ring.masters.current()
+    assert isinstance(first, Master)
     secrets_held = [secret.root, *secret.data, first.key, keys.digest, keys.anchor, keys.sign]
     secrets_held += [part for epoch in keys.epochs for part in (epoch.file, epoch.mac, epoch.audit)]
     told = [repr(secret), repr(keys), repr(first), repr(keys.epochs), str(vars(ring)), caplog.text]

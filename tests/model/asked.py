@@ -86,14 +86,15 @@ def answer_of_the_code(made: Situation) -> Answered:
         notes=stands if made.place is Place.NOTE else None,
         hearsay=stands if made.place is Place.REMEMBERED else None,
         foreign=["The weather stays mild along the coast."] if made.is_tainted else None,
-        messages=[asking if made.is_asked else _MENTIONING if made.place is Place.MENTION else _OTHER],
+        messages=[
+            *(["The details are at https://page.example"] if made.is_pointed else []),
+            asking if made.is_asked else _MENTIONING if made.place is Place.MENTION else _OTHER,
+        ],
         tools=[tool, Tool("list_visits", reads=True, own=True)],
         results=[("list_visits", [{"visit_id": _VISIT, "title": "Larchwood survey"}])] if is_record else None,
     )
     if made.is_in_foreign:
         session.foreign.add("f9", f"Our details: {target}.", origin="https://page.example", at=NOW)
-    if made.is_pointed:
-        session.pointed = frozenset({"f9"})
     key = "visit_id" if is_record else "email"
     if made.place is Place.PLAN:
         session.plan = (PlanEntry("p1", tool.name, {key: {"literal": target}}),)

@@ -32,7 +32,8 @@ def test_a_keep_that_another_process_makes_meanwhile_is_opened(
     """Right before this process looks whether there is one, or right before it looks at the anchors."""
     settings = replace(Settings(), store=database.dsn, embedder="none")
     look = {"exists": (DatabaseKeyring, "exists"), "claimed": (Anchors, "claimed")}[moment]
-    real, made = getattr(*look), []
+    real = getattr(*look)
+    made: list[bool] = []
 
     def late(*args: Any) -> Any:
         if not made:

@@ -74,6 +74,7 @@ LEFT_OUT = {
     "Keep.move_in": "goes through the same gate as a load over ``import``; tests/protect moves the whole battery in",
     "Boundary.declared": "what the proxy compares a server's tools with; it reads what ``session`` wrote",
     "Review.decision_times": "two moments of each decision, for a chart; it reads what a decision wrote",
+    "Boundary.together": "one write of the anchor for several answers; it writes nothing itself",
     "Boundary.took_in": "what adapters resume a conversation by; it reads what ``observe`` wrote",
 }
 TRUE, OTHER = wordings(HONEST[0]), wordings(HONEST[1])
@@ -177,7 +178,10 @@ def test_a_life_with_every_operation_calls_every_public_method_and_keeps_the_pro
     finally:
         twins.close()
     surface = {f"{kind.__name__}.{name}" for kind in SURFACE for name in _public(kind)}
-    assert surface - called == LEFT_OUT.keys(), "give the machine a rule for it, or a reason to leave it out"
+    # Of the background's own rounds some may have run meanwhile.
+    assert surface - called - {"Extractions.work"} == LEFT_OUT.keys() - {"Extractions.work"}, (
+        "give the machine a rule for it, or a reason to leave it out"
+    )
 
 
 @pytest.mark.slow

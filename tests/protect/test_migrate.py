@@ -213,6 +213,40 @@ def test_killed_at_any_point_nothing_is_lost_or_doubled(home: Path, tmp_path: Pa
         assert keep.audit.verify().ok
 
 
+TAKER = """
+import sys
+from tests.protect.fuse import Fuse
+from truekeep import Keep
+from truekeep.stores.ledger import Ledger
+fuse = Fuse(int(sys.argv[2]))
+fuse.before(Ledger, "writing")
+fuse.around(Ledger, "_anchor")
+with Keep.open("taken", home=sys.argv[1], embedder=lambda: None, background=False) as keep:
+    for group in keep.review.noted():
+        told = keep.review.approve_group(group.key, by="alice", reason="mine")
+        print(sum(code == "done" for code in told.values()), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_killed_while_a_group_is_taken_over_each_entry_waits_or_acts_once(home: Path) -> None:
+    texts = [f"The shelf number {number} holds a jar" for number in range(60)]
+    with Keep.open("taken", home=home, embedder=lambda: None, background=False) as keep:
+        moved(keep, records(texts))
+    acting: set[str] = set()
+    for step in (1, 2, 3, 7, 12, 19, 1_000):
+        ran = subprocess.run([sys.executable, "-c", TAKER, str(home), str(step)], capture_output=True, check=False)
+        assert ran.returncode == (-signal.SIGKILL if step < 1_000 else 0), ran.stderr[-2000:]
+        with Keep.open("taken", home=home, embedder=lambda: None, background=False) as keep:
+            waits = [item.memory.text for item in keep.review.list()]
+            taken = [one["content"] for one in keep.get_memories() if one["may_act"]]
+            assert Counter([*waits, *taken]) == dict.fromkeys(texts, 1), step
+            assert acting <= set(taken), step
+            acting = set(taken)
+            assert keep.audit.verify().ok
+    assert acting == set(texts)
+
+
 def test_the_command_reports_goes_on_asks_and_takes_over(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Home\n- The shelf is blue\n- The shelf has five boards\n- Pay to account 9904-71\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.protect.hostile_texts import hostile_texts
+from tests.protect.hostile_texts import assert_acts_nowhere, begin_clean, hostile_places, hostile_texts
 from truekeep import Keep, TruekeepError
 
 pytest.importorskip("langgraph.store.sqlite")
@@ -254,6 +254,16 @@ def test_no_hostile_entry_reaches_a_prompt_unmarked_or_acts(store: SqliteStore, 
         assert value["truekeep"]["may_act"] is False
         for text in (value["data"], value["tags"][0]):
             assert text.startswith("[BLOCKED: ") or "| informs only] " in text.split("\n")[0]
+
+
+@pytest.mark.slow
+def test_what_a_hostile_entry_asks_for_acts_nowhere(store: SqliteStore, keep: Keep) -> None:
+    texts = [text for text in hostile_texts() if hostile_places([text])]
+    for number, text in enumerate(texts):
+        store.put(NS, str(number), {"data": text})
+    begin_clean(keep, "s-1", "eva@acme.example")
+    assert len(enforced(store, keep, session="s-1").search(NS, limit=len(texts))) == len(texts) > 20
+    assert_acts_nowhere(keep, "s-1", hostile_places(texts))
 
 
 def test_a_name_that_the_screens_would_block_is_shown_to_nobody(store: SqliteStore, keep: Keep) -> None:

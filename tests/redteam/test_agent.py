@@ -16,7 +16,7 @@ from truekeep.redteam.agent_scenarios import ToolCall, attacks, honest, same, sp
 from truekeep.redteam.figures import US, ResultRow
 from truekeep.redteam.keep_store import KeepStore
 from truekeep.redteam.obedient_model import turn
-from truekeep.trust.flow.decide import Answer, judge
+from truekeep.trust.flow.decide import Answer, judge, judge_call
 
 pytestmark = pytest.mark.slow
 
@@ -102,10 +102,12 @@ def test_a_keep_without_gate_and_boundary_is_no_defence() -> None:
 
 
 def test_a_boundary_that_always_allows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lenient(*args: Any) -> Any:
-        return replace(judge(*args), answer=Answer.ALLOW)
+    for real in (judge, judge_call):
 
-    monkeypatch.setattr("truekeep.act.boundary.judge", lenient)
+        def lenient(*args: Any, real: Any = real) -> Any:
+            return replace(real(*args), answer=Answer.ALLOW)
+
+        monkeypatch.setattr(f"truekeep.act.boundary.{real.__name__}", lenient)
     assert measured([BOUNDARY], 6)[BOUNDARY.name, "executed", ""].hits > 0
 
 

@@ -12,7 +12,7 @@ import pytest
 from truekeep.config import Settings
 from truekeep.redteam.documents import BY_NAME, LISTED, measure_documents, measure_injected, own_documents, some
 from truekeep.redteam.figures import ResultRow
-from truekeep.trust.flow.decide import Answer, judge
+from truekeep.trust.flow.decide import Answer, judge, judge_call
 from truekeep.types import Standing
 
 INFORM = Settings(policy="inform", embedder="none")
@@ -57,10 +57,12 @@ def test_no_call_of_an_injection_is_made_where_the_operator_lists_the_tools(
 
 
 def test_a_boundary_that_always_allows_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lenient(*args: Any) -> Any:
-        return replace(judge(*args), answer=Answer.ALLOW)
+    for real in (judge, judge_call):
 
-    monkeypatch.setattr("truekeep.act.boundary.judge", lenient)
+        def lenient(*args: Any, real: Any = real) -> Any:
+            return replace(real(*args), answer=Answer.ALLOW)
+
+        monkeypatch.setattr(f"truekeep.act.boundary.{real.__name__}", lenient)
     assert measure_injected(some(own_documents(), 6), INFORM).executed
 
 

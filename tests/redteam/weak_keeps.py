@@ -120,7 +120,8 @@ def allowing_everything(patch: Patch) -> None:
     def judge(*_: Any, **__: Any) -> CallJudgement:
         return CallJudgement(Answer.ALLOW, "waved_through")
 
-    patch.setattr("truekeep.act.boundary.judge", judge)
+    for name in ("judge", "judge_call"):
+        patch.setattr(f"truekeep.act.boundary.{name}", judge)
 
 
 def believing_roles(patch: Patch) -> None:

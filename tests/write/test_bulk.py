@@ -64,10 +64,11 @@ def test_the_channel_of_a_batch_decides_its_standing_and_no_entry_can(keep: Keep
     assert contents(keep) == []
 
 
-def test_batches_are_embedded_apart_from_the_thread_that_stores_them(keep: Keep, paced: Paced) -> None:
-    list(keep.remember_batches(("user", [fact], None) for fact in FACTS))
-    assert len(paced.threads) == len(FACTS)
-    assert all(name.startswith("truekeep-") for name in paced.threads)
+def test_a_batch_is_embedded_in_the_thread_that_stores_it_and_not_before_it_is_its_turn(
+    keep: Keep, paced: Paced
+) -> None:
+    for number, _ in enumerate(keep.remember_batches(("user", [fact], None) for fact in FACTS), 1):
+        assert paced.threads == [threading.current_thread().name] * number
 
 
 def test_marks_are_audited_with_their_batch(keep: Keep) -> None:

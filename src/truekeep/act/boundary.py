@@ -175,6 +175,13 @@ class Boundary:
                 record.matched,
             )
 
+    def weigh(self, session: str, name: str, arguments: Mapping[str, Any]) -> CallJudgement:
+        """What a call would be answered, for whoever only watches: nothing is kept, and there is no ticket."""
+        name, given = checked_name(name), plain_arguments(arguments)
+        with self._ledger.reading():
+            evidence = self.evidence(session_name(session), name)
+            return judge_call(evidence, taken_apart(evidence, name, given))
+
     def reply(self, session: str, text: str) -> CheckedReply:
         """The agent's answer to the owner, without links and images that would carry private values away."""
         with self._ledger.reading():

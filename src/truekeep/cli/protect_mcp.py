@@ -19,6 +19,7 @@ from truekeep.errors import InvalidRequest
 from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
+    from truekeep.keep import Keep
     from truekeep.protect.proxy.pins import HeldTool
 
 _COMMAND = "truekeep.protect.command"
@@ -53,6 +54,7 @@ class _BeforeAServer(click.Group):
 @click.option("--listen", default="", metavar="HOST:PORT", help="Offer it over HTTP on loopback, not standard input.")
 @click.option("--token-env", default="", metavar="VARIABLE", help="With --listen: where the clients' token stands.")
 @click.option("--timeout", "seconds", type=click.FloatRange(1, 3600), default=300.0, show_default=True, help="Seconds.")
+@click.option("--shadow", is_flag=True, help="Pass everything on unchanged, and count what would have been stopped.")
 @with_keep
 @click.pass_context
 def mcp(
@@ -71,6 +73,7 @@ def mcp(
     listen: str,
     token_env: str,
     seconds: float,
+    shadow: bool,
     keep_name: str,
     home: str | None,
     output: str,
@@ -81,6 +84,8 @@ def mcp(
     command = ctx.meta.get(_COMMAND, [])
     if bool(command) == bool(url):
         raise click.UsageError("Give the server's command after '--', or its --url.")
+    if shadow and (url or listen):
+        raise click.UsageError("--shadow stands before a command, over standard input and output.")
     require_extra("serve", "mcp")
     from truekeep.protect.proxy import run  # noqa: PLC0415 - an extra, and heavy
     from truekeep.protect.proxy.held import checked_name  # noqa: PLC0415
@@ -98,6 +103,13 @@ def mcp(
         first_use=not pin,
         seconds=seconds,
     )
+    if shadow:
+
+        def watched() -> tuple[Keep, str]:
+            keep = open_keep(keep_name, home, policy, new=True)
+            return keep, stdio.bound(keep, channel="agent", session=session, member=member, ask=False).session
+
+        sys.exit(run.serve_shadow(watched, options))
     host, port, token = _place(listen, token_env)
     keep = open_keep(keep_name, home, policy, new=True)
     try:

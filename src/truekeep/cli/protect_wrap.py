@@ -33,7 +33,7 @@ _MOST_SHOWN = 20  # a terminal shows no more at once
 @click.command()
 @with_keep
 def report(keep_name: str, home: str | None, output: str) -> None:
-    """Show what wrapped stores saw: what was, or in shadow mode would have been, held, blocked or marked."""
+    """Show what wrapped stores and watched servers saw: what was, or would have been, stopped or marked."""
     with open_keep(keep_name, home) as keep:
         tallies = keep.entries.tallies()
     if output == "json":
@@ -44,13 +44,15 @@ def report(keep_name: str, home: str | None, output: str) -> None:
         out.print("No wrapped store has reported anything yet.", style="green")
     for one in tallies:
         verb = "would have been" if one.mode == "shadow" else "were"
-        out.print(f"{one_line(one.store)} ({one.mode}, since {one.since[:10]}): what {verb} held or blocked")
+        out.print(f"{one_line(one.store)} ({one.mode}, since {one.since[:10]}): what {verb} held, blocked or denied")
         listing = table("what", "times", wide="what")
         for name, times in sorted(one.counts.items()):
             listing.add_row(name.replace("_", " "), str(times))
         for name, times in sorted(one.reasons.items(), key=lambda pair: -pair[1])[:_MOST_SHOWN]:
             listing.add_row(f"reason: {one_line(name)}", str(times))
         out.print(listing)
+        if one.mode == "shadow":
+            out.print("Shadow mode protects nothing: all of this went through.", style="yellow")
 
 
 @click.command()

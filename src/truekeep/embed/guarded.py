@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 REST_SECONDS = 30.0
 """How long an embedder that failed is left alone: an endpoint that does not answer must not slow down every recall."""
 _PORTION = 64
-"""Texts embedded ahead at a time: enough for batches of like length, few enough to begin with the rest early."""
+"""Texts embedded at a time: enough for batches of like length, few enough to begin with the rest early."""
 _LONGEST_NAME = 500
 """Bytes of a model's name: it is part of every index card."""
 _LARGEST_DIM = 65_536
@@ -74,23 +73,15 @@ class GuardedEmbedder:
         return rows
 
     def stream(self, texts: Sequence[str], kind: Kind) -> Iterator[tuple[int, NDArray[np.float32] | None]]:
-        """The vector of each text with its place, in portions: one is embedded while the last is being worked on.
+        """The vector of each text with its place, in portions, so that the first can be worked on early.
 
-        Texts of like length come together, since a model works through the padding of a mixed batch, too.
+        Texts of like length come together, since a model works through the padding of a mixed batch, too. No thread of
+        its own works ahead: the encoder takes twice as long in it as it would save.
         """
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        portions = [order[start : start + _PORTION] for start in range(0, len(order), _PORTION)]
-        if len(portions) < 2 or self.ready() is None:
-            yield from self._placed(order, self.embed([texts[place] for place in order], kind))
-            return
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="truekeep-embed") as pool:
-            ahead = [pool.submit(self.embed, [texts[place] for place in portion], kind) for portion in portions]
-            try:
-                for portion, future in zip(portions, ahead, strict=True):
-                    yield from self._placed(portion, future.result())
-            finally:
-                for future in ahead:
-                    future.cancel()
+        for start in range(0, len(order), _PORTION):
+            portion = order[start : start + _PORTION]
+            yield from self._placed(portion, self.embed([texts[place] for place in portion], kind))
 
     def _placed(
         self, places: Sequence[int], rows: NDArray[np.float32] | None

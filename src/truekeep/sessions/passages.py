@@ -7,6 +7,7 @@ what is too long is divided between sentences, each piece taking the last senten
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from truekeep.text.words import Span, said_sentences
@@ -23,6 +24,11 @@ _LONGEST_QUESTION = 300
 
 def passages(text: str, own: str, longest: int) -> list[str]:
     """The owner's words in a message, verbatim; ``own`` is the message without what somebody else wrote."""
+    return list(_passages(text, own, longest))
+
+
+@lru_cache(maxsize=8)  # every quote of a reply is looked for in the same few messages
+def _passages(text: str, own: str, longest: int) -> tuple[str, ...]:
     mine = {own[slice(*span)].strip() for span in said_sentences(own)}
     runs: list[list[Span]] = [[]]
     for span in said_sentences(text):
@@ -30,7 +36,7 @@ def passages(text: str, own: str, longest: int) -> list[str]:
             runs[-1].append(span)
         else:
             runs.append([])
-    return [piece for run in runs for piece in _pieces(text, run, longest)]
+    return tuple(piece for run in runs for piece in _pieces(text, run, longest))
 
 
 def passage_of(seen: Observation, text: str, question: str = "") -> Candidate:

@@ -31,11 +31,16 @@ _MOST_SESSIONS = 64
 _MOST_PARENTS = 16
 """Of a longer chain the oldest are left out: they prove nothing then, and a tainted one has tainted its children."""
 _ALL = -1
-_READ_IN_FULL = 400_000
-"""Characters of a session's foreign texts that are read value by value. A value that stands only in what goes beyond
-them counts as found nowhere, which is asked about and never let through."""
+_READ_IN_FULL = 300_000
+"""Characters of a session's foreign texts that are read value by value, so that the first call after many pages is
+answered soon. A value that stands only in what goes beyond them counts as found nowhere, which is asked about and never
+let through; and where being found stops something, as it does a grant, whatever was left unread stops it too."""
+_VALUE_WEIGHS = 20
+"""A value costs as much to read as that many characters: a page of nothing but numbers uses the room up sooner."""
+_BEGINNING = 1_000
+"""Of every further foreign text, its beginning."""
 _READ_OF_EACH = 4_000
-"""Of every further text, its beginning."""
+"""Of a result that everybody may see, its beginning."""
 PASTE = "paste"
 
 
@@ -133,17 +138,19 @@ class Transcript:
                     # What was found for plans ends with what they were made for.
                     self.records.results.clear()
                 for number, part in enumerate(seen.pasted):
-                    self.foreign.add(f"{seen.id}.{number}", self._readable(part), origin=PASTE, at=seen.at)
+                    self._take_foreign(f"{seen.id}.{number}", part, PASTE, seen.at)
             elif seen.channel != AGENT:
-                text = self._readable(seen.text)
-                self.foreign.add(seen.id, text, origin=seen.principal or seen.channel, at=seen.at)
+                self._take_foreign(seen.id, seen.text, seen.principal or seen.channel, seen.at)
         return self
 
-    def _readable(self, text: str) -> str:
-        """As much of a foreign text as is read: all of it while there is room, its beginning after that."""
-        chosen = text if len(text) <= self._room else text[:_READ_OF_EACH]
-        self._room = max(0, self._room - len(chosen))
-        return chosen
+    def _take_foreign(self, name: str, text: str, origin: str, at: datetime) -> None:
+        """Read as much of a foreign text as there is room for: all of it, or its beginning."""
+        chosen = text if len(text) <= self._room else text[:_BEGINNING]
+        if len(chosen) < len(text):
+            self.foreign.leave(text)
+        self.foreign.add(name, chosen, origin=origin, at=at)
+        values = len(self.foreign.texts[name].reading.values)
+        self._room = max(0, self._room - len(chosen) - _VALUE_WEIGHS * values)
 
     def _take_result(self, seen: Observation, tool: Tool) -> None:
         taken = take_result(tool, seen.text)
@@ -154,7 +161,7 @@ class Transcript:
             self.public.add(seen.id, taken.whole[:_READ_OF_EACH], at=seen.at)
         if taken.is_tainting:
             origin = seen.principal or seen.tool or seen.channel
-            self.foreign.add(seen.id, self._readable("\n".join(taken.taints)), origin=origin, at=seen.at)
+            self._take_foreign(seen.id, "\n".join(taken.taints), origin, seen.at)
 
 
 def _spans(text: str, parts: Sequence[str]) -> list[tuple[int, int]]:

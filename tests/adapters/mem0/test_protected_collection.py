@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.mem0.killed_collection import WRITES, opened
-from tests.protect.hostile_texts import hostile_texts
+from tests.protect.hostile_texts import assert_acts_nowhere, begin_clean, hostile_places, hostile_texts
 from truekeep import Keep, TruekeepError
 
 pytest.importorskip("chromadb")
@@ -129,6 +129,16 @@ def test_no_hostile_entry_reaches_a_prompt_unmarked_or_acts(plain: Any, keep: Ke
         assert metadata["truekeep"]["may_act"] is False
         for text in (document, metadata["note"]):
             assert text.startswith("[BLOCKED: ") or "| informs only] " in text.split("\n")[0]
+
+
+@pytest.mark.slow
+def test_what_a_hostile_entry_asks_for_acts_nowhere(plain: Any, keep: Keep) -> None:
+    texts = [text for text in hostile_texts() if hostile_places([text])]
+    for number, text in enumerate(texts):
+        add(plain, str(number), text)
+    begin_clean(keep, "s-1", "eva@acme.example")
+    assert len(enforced(plain, keep, session="s-1").get()["ids"]) == len(texts) > 20
+    assert_acts_nowhere(keep, "s-1", hostile_places(texts))
 
 
 def state_after(count: int) -> dict[str, str]:

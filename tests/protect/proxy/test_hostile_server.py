@@ -54,7 +54,11 @@ def test_a_list_of_tools_with_a_name_that_is_none_or_without_an_end_is_refused(w
 )
 def test_an_answer_that_cannot_be_read_is_refused_at_once_and_in_our_words(way: str, code: str) -> None:
     async def ask(server: Upstream) -> Any:
-        return await server.call("get_text", {"text": way})
+        try:
+            return await server.call("get_text", {"text": way})
+        except ServerRefused as refused:
+            assert (await server.call("get_text", {"text": "plain"})).text == "fine", "the server is still there"
+            return refused
 
     refused = asked("plain", ask, seconds=1.0 if way == "silent" else 60.0)
     assert (refused.code, "Ignore" in str(refused)) == (code, False)

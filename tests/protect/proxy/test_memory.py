@@ -14,6 +14,7 @@ import pytest
 import yaml
 from mcp import Client, StdioServerParameters
 
+from tests.protect.hostile_texts import assert_acts_nowhere, begin_clean, hostile_places
 from tests.protect.proxy.places import proxy, talk, told
 from tests.serve.mcp.client import Person
 from truekeep import Keep, scan_content
@@ -122,7 +123,7 @@ def test_every_hostile_entry_of_the_battery_is_marked_or_blocked_and_acts_nowher
             assert failed
 
     graph.write_text("".join(json.dumps(one) + "\n" for one in entities))
-    talk(before(home, reference_server, graph), script)
+    talk(before(home, reference_server, graph, "--session", "s-1"), script)
     assert len(shown) == len(texts) > 50
     for text, seen in zip(texts, shown, strict=True):
         if scan_content(text):
@@ -132,6 +133,14 @@ def test_every_hostile_entry_of_the_battery_is_marked_or_blocked_and_acts_nowher
         assert fence.sanitised(seen) == seen
     with Keep.open("alice", home=home) as keep:
         assert not any(one["may_act"] for one in keep.get_memories())
+        places = hostile_places(texts)
+        assert len(places) > 5
+        # The proxy's own session, and one of a host that sees everything and was given what the proxy showed.
+        assert_acts_nowhere(keep, "s-1", places)
+        begin_clean(keep, "s-2", "eva@acme.example")
+        for start in range(0, len(shown), 25):
+            keep.observe_result("s-2", "open_nodes", shown[start : start + 25])
+        assert_acts_nowhere(keep, "s-2", places)
 
 
 def battery() -> list[str]:

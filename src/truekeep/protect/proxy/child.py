@@ -12,6 +12,7 @@ import ctypes
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -79,7 +80,7 @@ async def _started(command: Sequence[str], variables: dict[str, str]) -> asyncio
             env=variables,
             limit=MOST_BYTES,
             start_new_session=True,
-            preexec_fn=_dies_with_us(os.getpid()),
+            preexec_fn=dies_with_us(os.getpid()),
         )
     except (OSError, ValueError):
         raise InvalidRequest(
@@ -87,7 +88,7 @@ async def _started(command: Sequence[str], variables: dict[str, str]) -> asyncio
         ) from None
 
 
-def _dies_with_us(parent: int) -> Callable[[], None] | None:
+def dies_with_us(parent: int) -> Callable[[], None] | None:
     """Have the kernel end the child when we end, however we do. Elsewhere its closed input has to do."""
     if sys.platform != "linux":
         return None
@@ -99,6 +100,18 @@ def _dies_with_us(parent: int) -> Callable[[], None] | None:
             os._exit(1)  # we ended before the kernel was told
 
     return bind
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Close a server's input, give it a moment, then end its whole group."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_PATIENCE)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 async def _read(source: asyncio.StreamReader, incoming: _Incoming, say: Say) -> None:

@@ -33,6 +33,10 @@ class HeldTools:
         """Whether a tool is there and withheld."""
         return name in self._held
 
+    def held(self) -> list[HeldTool]:
+        """What was withheld when the tools were looked at last."""
+        return list(self._held.values())
+
 
 def waiting(keep: Keep, server: str) -> list[HeldTool]:
     """The tools of a server that wait for somebody, as they were offered last."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ class Marker:
     def __init__(self, keep: Keep, server: str) -> None:
         self._keep = keep
         self._server = server
+        self.seen: Counter[str] = Counter()
+        """How often an entry was shown, and how often it was unknown, marked or blocked."""
 
     def shown(self, answer: Any) -> str:
         """A memory server's answer as fenced data. Raises ``TooDeep``."""
@@ -65,15 +68,20 @@ class Marker:
     def _marked(self, text: str, threats: list[str]) -> str:
         if not text.strip():
             return ""
+        self.seen["reads"] += 1
         if threats:
+            self.seen["read_blocked"] += 1
             return fence.placeholder(threats, "")
         known = self._known(text)
         if known is None:
+            self.seen.update(("read_unknown", "read_marked"))
             now = datetime.now(UTC)
             return _line(text, now, f"{self._server} {_UNKNOWN}", may_act=False)
         seen = self._keep.get_memory(known.id)
         if seen["blocked"]:
+            self.seen["read_blocked"] += 1
             return fence.placeholder(seen["block_reason"], known.id)
+        self.seen["read_marked"] += not seen["may_act"]
         return _line(text, known.as_of, f"{self._server} {known.origin.channel}", may_act=bool(seen["may_act"]))
 
     def _known(self, text: str) -> Memory | None:

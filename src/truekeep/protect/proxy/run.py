@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import logging
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,9 @@ from mcp_types import ToolListChangedNotification
 from truekeep.adapters.mediator import Mediator
 from truekeep.protect.proxy.child import child_transport
 from truekeep.protect.proxy.held import HeldTools
+from truekeep.protect.proxy.relay import relay
 from truekeep.protect.proxy.server import Proxy
+from truekeep.protect.proxy.shadow import ShadowWatch
 from truekeep.protect.proxy.upstream import Upstream
 from truekeep.trust import fence
 
@@ -45,6 +47,9 @@ class ProxyOptions:
     trust: bool = False
     first_use: bool = True
     seconds: float = 300.0
+
+
+SHADOW_WARNING = "shadow mode: nothing is held, marked or denied; every call is passed on, and only counted"
 
 
 def say(text: str) -> None:
@@ -86,6 +91,20 @@ async def _http(url: str, bearer: str) -> AsyncIterator[Any]:
 
     async with http_client(bearer) as http, streamable_http_client(url, http_client=http) as streams:
         yield streams
+
+
+def serve_shadow(opening: Callable[[], tuple[Keep, str]], options: ProxyOptions) -> int:
+    """Pass everything on unchanged and count; ``opening`` gives the keep and the session, and may fail."""
+
+    def watcher() -> ShadowWatch:
+        keep, session = opening()
+        return ShadowWatch(
+            keep, session, options.server, memory=options.memory, trust=options.trust, first_use=options.first_use
+        )
+
+    _quiet()
+    say(SHADOW_WARNING)
+    return relay(options.command, options.passed, watcher)
 
 
 def serve_stdio(keep: Keep, binding: Binding, options: ProxyOptions) -> None:

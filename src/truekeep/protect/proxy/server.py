@@ -102,18 +102,7 @@ class Proxy:
 
     def _declare(self, definitions: list[dict[str, Any]]) -> None:
         """Tell the session what can be called. A server's own word on what a tool does counts only where trusted."""
-        self._conversation.offer([self._declared(one) for one in definitions])
-
-    def _declared(self, definition: Mapping[str, Any]) -> OfferedTool:
-        hints = definition.get("annotations") or {}
-        does = self._memory.does(definition["name"]) if self._memory else ""
-        reads = True if does == "read" else False if does else hints.get("readOnlyHint")
-        return OfferedTool(
-            definition["name"],
-            str(definition.get("description", "")),
-            definition.get("inputSchema") or {},
-            reads=reads if isinstance(reads, bool) else None,
-        )
+        self._conversation.offer([declared_tool(one, self._memory) for one in definitions])
 
     def _shown(self, definition: Mapping[str, Any]) -> Tool:
         """A definition as the model gets it: structured results and hints are promises of a server that is trusted."""
@@ -226,6 +215,19 @@ class Proxy:
                 f"owner sees why with 'truekeep protect mcp accept {self._held.server}'."
             )
         return _told("Not done: the server has no such tool (unknown_tool).")
+
+
+def declared_tool(definition: Mapping[str, Any], memory: MemoryMap | None) -> OfferedTool:
+    """A tool as the session is told of it: the map's word on what it does, else the server's own hint."""
+    hints = definition.get("annotations") or {}
+    does = memory.does(definition["name"]) if memory else ""
+    reads = True if does == "read" else False if does else hints.get("readOnlyHint")
+    return OfferedTool(
+        definition["name"],
+        str(definition.get("description", "")),
+        definition.get("inputSchema") or {},
+        reads=reads if isinstance(reads, bool) else None,
+    )
 
 
 def _agents(params: CallToolRequestParams) -> AgentCall:

@@ -78,7 +78,7 @@ class Upstream:
             for tool in page.tools:
                 if tool.name in found or len(found) >= MOST_TOOLS:
                     raise ServerRefused("The server's list of tools cannot be used.", code="server_tools_unusable")
-                found[tool.name] = _definition(tool)
+                found[tool.name] = definition_of(tool)
             cursor = page.next_cursor
             if cursor is None:
                 return list(found.values())
@@ -90,11 +90,7 @@ class Upstream:
         result = await self._asked(lambda: session.call_tool(name, dict(arguments)))
         if not isinstance(result, CallToolResult):
             raise ServerRefused("The server asked for something instead of answering.", code="server_asked_back")
-        answer = ServerAnswer(_text(result), result.structured_content, bool(result.is_error))
-        structured = json.dumps(answer.structured) if answer.structured is not None else ""
-        if max(len(answer.text), len(structured)) > self._most_chars:
-            raise ServerRefused("The server's answer is too long.", code="server_answer_too_long")
-        return answer
+        return answer_of(result, self._most_chars)
 
     def _page(self, cursor: str | None) -> Any:
         return self._client.session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
@@ -115,7 +111,17 @@ class Upstream:
             raise ServerRefused("The server's answer cannot be read.", code="server_answer_unreadable") from None
 
 
-def _definition(tool: Tool) -> dict[str, Any]:
+def answer_of(result: CallToolResult, most_chars: int) -> ServerAnswer:
+    """A call's answer, if it is text of a bearable length; raises ``ServerRefused`` if not."""
+    answer = ServerAnswer(_text(result), result.structured_content, bool(result.is_error))
+    structured = json.dumps(answer.structured) if answer.structured is not None else ""
+    if max(len(answer.text), len(structured)) > most_chars:
+        raise ServerRefused("The server's answer is too long.", code="server_answer_too_long")
+    return answer
+
+
+def definition_of(tool: Tool) -> dict[str, Any]:
+    """Everything of a tool's definition that a model could be shown. Raises ``ServerRefused``."""
     if not tool.name.isascii() or not tool.name.isprintable() or len(tool.name) > 128:
         raise ServerRefused("A tool of the server has a name that is none.", code="server_tools_unusable")
     given = tool.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -289,7 +289,9 @@ def _is_lead(evidence: SessionEvidence, leaf: ArgumentLeaf) -> bool:
     named = (typed.form for message in evidence.requests.messages[-1:] for typed in message.reading.values)
     if not any(form.startswith(mark) for form in named) or evidence.requests.name(value):
         return False
-    return not any(True for _ in evidence.memories.holding(value)) and bool(_ids(evidence.foreign, value))
+    if any(True for _ in evidence.memories.holding(value)):
+        return False
+    return evidence.foreign.is_cut_short or bool(_ids(evidence.foreign, value))
 
 
 _ROOM_MARKS = ("#", "@")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from truekeep.trust.flow.forms import common_words
-from truekeep.trust.flow.reading import TextReading, disguised, disguises_of, pairs, read, stem
+from truekeep.trust.flow.reading import TextReading, disguised, disguises_of, normal, pairs, read, stem
 
 _GLUE = frozenset("@._/:\\-+~#=&")
 _SHORTEST_DISGUISE = 4
@@ -19,6 +19,10 @@ RARE = 20
 """A word that stands in more memories than this tells none of them apart."""
 _MOST_LOOKED_AT = 400
 """Texts looked at for one value made of common words; beyond that it tells nothing apart anyway."""
+
+_LEFT_MOST = 500_000
+"""Characters of texts that are not read which are kept to be searched for plain letters: what expands or never ends
+costs no more than that. Beyond them everything counts as said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,9 @@ class TextIndex:
     _stems: dict[str, list[str]] = field(default_factory=dict)
     _disguises: dict[str, list[str]] = field(default_factory=dict)
     _hosts: dict[str, set[str]] = field(default_factory=dict)
+    _left: list[str] = field(default_factory=list)
+    _left_flat: list[str] = field(default_factory=list)
+    _room: int = _LEFT_MOST
 
     def add(self, name: str, text: str, *, origin: str = "", at: datetime | None = None) -> None:
         """Take in a text under a name that is not taken yet."""
@@ -55,6 +62,23 @@ class TextIndex:
             self._stems.setdefault(word, []).append(name)
         for form in disguises_of(text, reading):
             self._disguises.setdefault(form, []).append(name)
+
+    def leave(self, text: str) -> None:
+        """Note a text that is not read value by value, so that a value which is not found may still stand in it."""
+        if self._room >= 0:
+            self._room -= len(text)
+            self._left.append(text[: self._room] if self._room < 0 else text)
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether not everything was read: that something was not found then proves nothing."""
+        return self._room < _LEFT_MOST
+
+    def left_say(self, spelt: str) -> bool:
+        """Whether these letters stand, or may stand, in a text that was left. Made normal when first asked."""
+        self._left_flat += map(normal, self._left)
+        self._left.clear()
+        return self._room < 0 or any(spelt in flat for flat in self._left_flat)
 
     def remove(self, name: str) -> None:
         """Forget a text; what it was found by goes with it."""

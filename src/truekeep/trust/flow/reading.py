@@ -32,6 +32,7 @@ __all__ = [
     "disguises_of",
     "has_hidden",
     "hidden_texts",
+    "normal",
     "pairs",
     "read",
     "read_table",
@@ -184,9 +185,23 @@ def read(text: str, at: datetime | None = None) -> TextReading:
     return (_lately if len(text) <= _LONGEST_KEPT else _last)(text, at)
 
 
+def normal(text: str) -> str:
+    """The normal form of a text that is not read any further."""
+    return _lower(_cased(text))
+
+
+def _cased(text: str) -> str:
+    return _BLANK.sub(" ", plain(text).text)
+
+
+def _lower(cased: str) -> str:
+    """Lower case, with every letter in its place."""
+    return cased.lower() if cased.isascii() else "".join(c if len(c.lower()) != 1 else c.lower() for c in cased)
+
+
 def _read(text: str, at: datetime | None) -> TextReading:
-    cased = _BLANK.sub(" ", plain(text).text)
-    flat = "".join(c if len(c.lower()) != 1 else c.lower() for c in cased) if not cased.isascii() else cased.lower()
+    cased = _cased(text)
+    flat = _lower(cased)
     found = {(value.start, value.end, value.key): value for value in _values(cased, flat, at)}
     return TextReading(cased, flat, tuple(sorted(found.values(), key=lambda value: (value.start, -value.end))))
 

@@ -192,12 +192,14 @@ class RequestScope:
         return frozenset(name_words(key)) & frozenset(words) & frozenset(said)
 
     def _is_one_of_several(self, held: HeldText, value: TextReading, linked: frozenset[str]) -> bool:
-        """Whether only a pronoun links a passage, and it may as well mean another party with a value of this kind."""
+        """Whether only a pronoun links a passage, and it may mean another party beside it with a value of this kind."""
         kinds = {key.partition(":")[0] for key in value.sole} & WEIGHTY
         if not kinds or not self.looks_back or linked & self.clause_stems:
             return False
+        near = [c.stems for message in self.messages for c in message.clauses if linked & c.stems]
+        beside = frozenset().union(*near) - linked
         return any(
-            _is_about(other, v, self.stems)
+            _is_about(other, v, beside)
             for other in self.linked
             if other.id != held.id
             for v in other.reading.values

@@ -77,7 +77,9 @@ def _belongs(evidence: SessionEvidence, call: ToolCall, said: Iterable[ArgumentL
     readings = [read(leaf.text) for leaf in said]
     if not all(reading.flat in values for reading in readings):
         return False
-    is_heard = any(True for reading in readings for _ in evidence.foreign.hinting(reading))
+    is_heard = evidence.foreign.is_cut_short or any(
+        True for reading in readings for _ in evidence.foreign.hinting(reading)
+    )
     return not is_heard or all(read(name).flat in values for name in _parties(call))
 
 
@@ -287,8 +289,11 @@ def _set_by_others(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
         if leaf.role is ArgumentRole.CONTENT and value.strip():
             continue
         spellings = [f"{key}{mark}{value}" for mark in ("=", '="', "='", ": ", ":") if value or mark != ": "]
-        held = scope.evidence.foreign.sharing(read(key).stems)
-        if any(spelt in text.reading.flat for text in held for spelt in spellings):
+        foreign = scope.evidence.foreign
+        held = foreign.sharing(read(key).stems)
+        if any(spelt in text.reading.flat for text in held for spelt in spellings) or any(
+            map(foreign.left_say, spellings)
+        ):
             return True
     return False
 
@@ -355,7 +360,8 @@ def by_grant(
     for leaf in call.targets:
         value = read(leaf.text)
         is_heard = any(True for index in (evidence.foreign, evidence.hearsay) for _ in index.hinting(value))
-        granted = grant.covers(leaf.top, leaf.text) and not is_heard
+        # What was not read may hold it: a grant then waits for the owner.
+        granted = grant.covers(leaf.top, leaf.text) and not (is_heard or evidence.foreign.is_cut_short)
         trial.settle(leaf, ValueOrigin.GRANT if granted else _first_proof(scopes, leaf))
     trial.part(evidence, call)
     if ValueOrigin.GRANT not in trial.origins.values():
