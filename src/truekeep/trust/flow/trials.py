@@ -195,7 +195,9 @@ def _is_everyday(scope: RequestScope, call: ToolCall) -> bool:
         following = {after for word, after in words if stem(word) in scope.clause.heads}
         return len(asked) > 1 or bool(following & words_of("particles"))
     is_vague = "pay" in meant and len(asked) > 1
-    return is_vague and any(_counts_things(call, after) for word, after in words if word.isdigit())
+    counts = {leaf.text for leaf in call.leaves if leaf.key.casefold().replace("_", "") in words_of("count")}
+    amounts = (after for word, after in words if word.isdigit() and word not in counts)
+    return is_vague and any(_counts_things(call, after) for after in amounts)
 
 
 def _counts_things(call: ToolCall, word: str) -> bool:
