@@ -25,6 +25,7 @@ def _code(*messages: str, foreign: list[str] | None = None, call: str = "bank_tr
         "pay 75 to 4471-90-2280",
         "Hi! Please pay 75 euros to 4471-90-2280, thanks!",
         "can you pay 75 to 4471-90-2280?",
+        "pay 75 to `4471-90-2280`",
         "überweise 75 an 4471-90-2280",
         "zaplať 75 na 4471-90-2280",
     ],

@@ -45,11 +45,11 @@ _ACCOUNT_DIGITS = 6
 _DESCRIBING = 2
 """Words that may say what a thing is and that the call does not take up: "the monthly report"."""
 _MARKS = re.compile(
-    r"[\w\s,.!;:?'\"()\u00a1\u00bf\u2013\u2014\u3001\u3002\uff0c\uff01\uff1f\uff1a$\u20ac\u00a3%#/@+-]*"
+    r"[\w\s,.!;:?'\"`()\u00a1\u00bf\u2013\u2014\u3001\u3002\uff0c\uff01\uff1f\uff1a$\u20ac\u00a3%#/@+-]*"
 )
 """What may be written in a plain request: no signs of irony, quotation or markup."""
 _TRAILING_OFF = re.compile(r"\.\.|\s/\s*\w$")
-_QUOTED = re.compile(r"\"([^\"]*)\"|(?<!\w)'([^']*)'(?!\w)")
+_QUOTED = re.compile(r"([\"`])(.*?)\1|(?<!\w)(')([^']*)'(?!\w)")
 _THAT = frozenset({"that", "dass", "daß", "que", "che", "že"})
 """What opens words that shall be said, and never a condition."""
 _OUTGOING = {"mail": frozenset({"say", "pay", "share"}), "code": frozenset({"pay"}), "path": frozenset({"remove"})}
@@ -99,7 +99,7 @@ class _PlainRequest:
         """Whether nothing is a quotation, trails off, or asks without a form of asking for something."""
         flat = self.scope.own.reading.flat
         given = {read(leaf.text).flat for leaf in self.call.leaves}
-        quoted = {first or second for first, second in _QUOTED.findall(flat)} - given
+        quoted = {match[2] or match[4] or "" for match in _QUOTED.finditer(flat)} - given
         is_quoting = any(stands_whole(read(text), value) for text in quoted for value in awaited)
         is_asking = "?" in flat and not any(clause.polite for clause in self.scope.own.clauses)
         return bool(_MARKS.fullmatch(flat)) and not (_TRAILING_OFF.search(flat) or is_quoting or is_asking)
