@@ -60,6 +60,7 @@ MISSING: dict[type, set[str]] = {
         "together",
         "took_in",
         "tool",
+        "weigh",
     },
     Grants: {"standing"},
     Channels: {"get", "is_shared", "mute", "unmute", "muted"},

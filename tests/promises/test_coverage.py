@@ -75,6 +75,7 @@ LEFT_OUT = {
     "Boundary.declared": "what the proxy compares a server's tools with; it reads what ``session`` wrote",
     "Review.decision_times": "two moments of each decision, for a chart; it reads what a decision wrote",
     "Boundary.together": "one write of the anchor for several answers; it writes nothing itself",
+    "Boundary.weigh": "what the proxy's shadow mode counts by; it judges as ``check`` does, reads and writes nothing",
     "Boundary.took_in": "what adapters resume a conversation by; it reads what ``observe`` wrote",
 }
 TRUE, OTHER = wordings(HONEST[0]), wordings(HONEST[1])

@@ -18,10 +18,10 @@ from truekeep.text.view import View
 
 CLOSED = {
     "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_made_by", "_order", "_pieces",
-    "_described", "_sources", "_tools", "_vague", "_vague_signs", "_value_words",
+    "_described", "_phrases", "_sources", "_tools", "_vague", "_vague_signs", "_value_words",
     "expected", "forms", "groups", "is_unspaced",
     "language", "language_table", "languages_with", "learned", "lists", "openings", "phrases", "preset", "property_set",
-    "search_words", "table", "words", "words_of",
+    "search_words", "service_at", "table", "words", "words_of",
 }  # fmt: skip
 """Caches without a bound whose questions come from the package's own tables, the operator's files or the code."""
 

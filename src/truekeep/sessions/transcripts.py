@@ -31,13 +31,13 @@ _MOST_SESSIONS = 64
 _MOST_PARENTS = 16
 """Of a longer chain the oldest are left out: they prove nothing then, and a tainted one has tainted its children."""
 _ALL = -1
-_READ_IN_FULL = 300_000
+_READ_IN_FULL = 240_000
 """Characters of a session's foreign texts that are read value by value, so that the first call after many pages is
 answered soon. A value that stands only in what goes beyond them counts as found nowhere, which is asked about and never
 let through; and where being found stops something, as it does a grant, whatever was left unread stops it too."""
 _VALUE_WEIGHS = 20
 """A value costs as much to read as that many characters: a page of nothing but numbers uses the room up sooner."""
-_BEGINNING = 1_000
+_BEGINNING = 400
 """Of every further foreign text, its beginning."""
 _READ_OF_EACH = 4_000
 """Of a result that everybody may see, its beginning."""

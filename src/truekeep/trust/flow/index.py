@@ -20,7 +20,7 @@ RARE = 20
 _MOST_LOOKED_AT = 400
 """Texts looked at for one value made of common words; beyond that it tells nothing apart anyway."""
 
-_LEFT_MOST = 500_000
+_LEFT_MOST = 250_000
 """Characters of texts that are not read which are kept to be searched for plain letters: what expands or never ends
 costs no more than that. Beyond them everything counts as said."""
 
