@@ -11,10 +11,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from truekeep.trust.flow.forms import common_words
-from truekeep.trust.flow.reading import TextReading, disguised, disguises_of, normal, pairs, read, stem
+from truekeep.trust.flow.reading import (
+    SHORTEST_DISGUISE,
+    TextReading,
+    disguised,
+    disguises_of,
+    normal,
+    pairs,
+    read,
+    stem,
+)
 
 _GLUE = frozenset("@._/:\\-+~#=&")
-_SHORTEST_DISGUISE = 4
 RARE = 20
 """A word that stands in more memories than this tells none of them apart."""
 _MOST_LOOKED_AT = 400
@@ -107,7 +115,8 @@ class TextIndex:
     def hinting(self, value: TextReading) -> Iterator[HeldText]:
         """Texts in which a value, or something that could pass for it, stands in whatever disguise."""
         form = disguised(value.flat)
-        found = dict.fromkeys(self._disguises.get(form, ()) if len(form) >= _SHORTEST_DISGUISE else ())
+        forms = (form, form[::-1]) if len(form) >= SHORTEST_DISGUISE else ()
+        found = dict.fromkeys(name for one in forms for name in self._disguises.get(one, ()))
         for key in value.sole:
             found |= dict.fromkeys(self._keys.get(key, ()))
         found |= {name: None for name in self._by_words(value) if run_at(self.texts[name].reading, value.words) >= 0}

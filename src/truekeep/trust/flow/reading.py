@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import accumulate, islice, pairwise
 from operator import itemgetter
 from urllib.parse import unquote
 
@@ -23,7 +23,7 @@ from truekeep.text.dates import resolved
 from truekeep.text.decode import decoded
 from truekeep.text.fold import INVISIBLE, loose, plain
 from truekeep.text.tokens import Kind
-from truekeep.text.view import View
+from truekeep.text.view import LONG, View
 
 __all__ = [
     "TextReading",
@@ -47,6 +47,14 @@ _CJK = re.compile("[\u3400-\u9fff]")
 _JOINED = re.compile(r"[_./@:#=\\+~]|\d")
 _NOT_ALNUM = re.compile(r"[\W_]+")
 _SHAPING = "\u200c\u200d\ufe00-\ufe0f"
+SHORTEST_DISGUISE = 4
+"""Letters and figures that a disguised value has at least; of fewer everything would be one."""
+_APART = re.compile(r"(?:[0-9]{1,40}|\b[A-Za-z])(?:[-./ \t]{1,4}(?:[0-9]{1,40}|[A-Za-z]\b)){1,31}")
+_GROUP = re.compile(r"[0-9]+|[A-Za-z]")
+_WRAPPED = re.compile(r"&#?\w|</?\w|\w_\w")
+"""Markup and joined words: only other views of a text tell what they say, and those cost several times as much."""
+_MOST_RUNS, _LONGEST_CODE = 24, 40
+"""Of one text: a table of figures must not push out what else it is known by."""
 _HIDDEN = re.compile(
     rf"(?![{_SHAPING}])(?:[{INVISIBLE}]|[\x0b\x0c\x1c-\x1f\u2800])|(?<=[!-~])[{_SHAPING}]|[{_SHAPING}](?=[!-~])"
 )
@@ -171,13 +179,26 @@ def hidden_texts(text: str) -> Iterator[str]:
 
 
 def disguises_of(text: str, reading: TextReading) -> Iterator[str]:
-    """What the weighty values of a text could pass for, also of those that are hidden in it."""
+    """What the weighty values of a text could pass for, also of those that are hidden in it or read backwards."""
     for value in reading.values:
         if value.kind in WEIGHTY:
             yield disguised(reading.flat[value.start : value.end])
             yield disguised(value.form)
-    for other in hidden_texts(text):
+    yield from _spaced_out(reading.flat)
+    views = analysed(text).views[1:] if len(text) <= LONG and _WRAPPED.search(text) else ()
+    shown = (view.text for view in views if view.name != "folded")
+    for other in dict.fromkeys((*shown, *hidden_texts(text))):
         yield from (disguised(value.form) for value in read(other).values if value.kind in WEIGHTY)
+        yield from _spaced_out(other)
+
+
+def _spaced_out(text: str) -> Iterator[str]:
+    """What figures and single letters in a row could be together, also if others stand before them, or behind."""
+    for run in islice(_APART.findall(text), _MOST_RUNS):
+        groups = _GROUP.findall(run)
+        whole, ends = loose("".join(groups)), list(accumulate(map(len, groups)))
+        parts = {whole, *(whole[:end] for end in ends[1:]), *(whole[end:] for end in ends[:-1])}
+        yield from (part for part in parts if SHORTEST_DISGUISE <= len(part) <= _LONGEST_CODE)
 
 
 def read(text: str, at: datetime | None = None) -> TextReading:

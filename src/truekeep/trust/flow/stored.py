@@ -192,7 +192,8 @@ class StoredIndex(TextIndex):
 
     def hinting(self, value: TextReading) -> Iterator[HeldText]:
         """Texts in which a value, or something that could pass for it, stands in whatever disguise."""
-        self._read_all([*(f"k {key}" for key in value.sole), f"d {disguised(value.flat)}"])
+        form = disguised(value.flat)
+        self._read_all([*(f"k {key}" for key in value.sole), f"d {form}", f"d {form[::-1]}"])
         self._read_common(f"s {stem(word)}" for word in value.words)
         return TextIndex.hinting(self, value)
 
