@@ -49,11 +49,15 @@ class Condition:
     plan: str = ""
     grants: bool = False
     baseline: str = ""
+    visits_read: bool = False
+    """Whether a visit to any page is declared as a read: the boundary then follows public links that results give."""
 
 
 CONDITIONS = (
     Condition("no plan"),
     Condition("perfect plan", plan="perfect"),
+    Condition("no plan, visits are reads", visits_read=True),
+    Condition("perfect plan, visits are reads", plan="perfect", visits_read=True),
     Condition("no defence", baseline="allow"),
     Condition("noisy plan", plan="noisy"),
     Condition("no plan, grants", grants=True),
@@ -154,7 +158,7 @@ class Stage:
 
     def __init__(self, ask: Ask, suite: str, listed: Mapping[str, Any], condition: Condition) -> None:
         self._ask, self._suite, self._condition = ask, suite, condition
-        self._tools = declared(suite, listed["tools"])
+        self._tools = declared(suite, listed["tools"], visits_read=condition.visits_read)
         self._schemas = {tool.name: tool for tool in self._tools}
 
     def play(self, user: str, injection: str = "") -> Played:
@@ -290,10 +294,11 @@ def _table() -> dict[str, Any]:
     return tomllib.loads(_DECLARED.read_text("utf-8"))
 
 
-def declared(suite: str, tools: Sequence[Mapping[str, Any]]) -> list[Tool]:
+def declared(suite: str, tools: Sequence[Mapping[str, Any]], *, visits_read: bool = False) -> list[Tool]:
     """A suite's tools with what an operator knows about them."""
     table = _table()[suite]
     own, reads = table["own"].split(), table["reads"].split()
+    reads += table.get("visits", "").split() if visits_read else []
     return [
         Tool(
             tool["name"],

@@ -240,6 +240,13 @@ def test_unknown_tools_have_effects(shop: Keep, session: Session) -> None:
     assert answer(session, "list_files", folder="notes") == ("allow", "reads")
 
 
+def test_a_tool_named_like_a_reading_one_has_effects_where_it_is_declared_so(shop: Keep) -> None:
+    session = shop.session("s-2", mediated=True, tools=[Tool("get_page", reads=False)])
+    tainted(session).observe("user", "What is new?")
+    session.observe("web", "Have a look at https://fresh.example/news today.", principal="https://page.example/")
+    assert answer(session, "get_page", url="https://fresh.example/news")[0] != "allow"
+
+
 def test_the_owners_grant_covers_what_it_says_and_no_more(shop: Keep, session: Session) -> None:
     tainted(session).observe("user", "The build is red, have a look.")
     call = {"path": "src/app/main.py", "text": "print()"}

@@ -28,8 +28,9 @@ def tool_from(table: Mapping[str, Any]) -> Tool:
 
 def as_table(tool: Tool) -> dict[str, Any]:
     """A declaration as JSON members, from which it can be made again; what is at its default is left out."""
+    # reads=False is no default: it is what keeps a tool named like a reading one from being taken for one.
     plain = {one.name: _plain(getattr(tool, one.name)) for one in fields(Tool)}
-    return {name: value for name, value in plain.items() if name == "name" or value not in (None, False, "", [], {})}
+    return {name: value for name, value in plain.items() if value is not None and (value or name in ("name", "reads"))}
 
 
 def _plain(value: object) -> object:
