@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from truekeep.config import Paths, Settings
-    from truekeep.serve.book import Shelf
+    from truekeep.stores.book import Shelf
     from truekeep.stores.postgres_service import SharedState
 
 

@@ -17,8 +17,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from truekeep.errors import InvalidRequest, NotAuthenticated, UnknownId
-from truekeep.serve.book import Shelf, book_on
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
+from truekeep.stores.book import Shelf, book_on
 from truekeep.trust.candidate import checked_text
 from truekeep.types import utc_moment, utc_text
 

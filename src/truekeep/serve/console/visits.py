@@ -16,10 +16,10 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from truekeep.errors import NotAuthenticated
-from truekeep.serve.book import Shelf, book_on
 from truekeep.serve.identity import Identity, checked_capabilities, checked_channel, checked_pattern
 from truekeep.serve.settings import ServeSettings
 from truekeep.serve.tokens import TokenBook, now
+from truekeep.stores.book import Shelf, book_on
 from truekeep.types import utc_moment, utc_text
 
 VISITS = "console"
