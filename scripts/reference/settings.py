@@ -11,6 +11,7 @@ from reference.source import definition, described_fields, line
 CLASSES = (
     ("truekeep.config", "Settings", "config.toml", "TRUEKEEP_"),
     ("truekeep.serve.settings", "ServeSettings", "[serve]", "TRUEKEEP_SERVE_"),
+    ("truekeep.signals.webhooks", "WebhookSettings", "[webhooks.NAME]", ""),
 )
 
 
@@ -29,7 +30,8 @@ def page() -> str:
 
 
 def _table(module: str, name: str, place: str, prefix: str) -> Iterator[str]:
-    yield f"## `{place}`\n\nIn the environment each is `{prefix}NAME`.\n"
+    where = f"In the environment each is `{prefix}NAME`." if prefix else "In the settings file only."
+    yield f"## `{place}`\n\n{where}\n"
     yield "| setting | type | default | what it is for |\n|---|---|---|---|"
     for setting, kind, default, words in settings(module, name):
         yield f"| `{setting}` | `{line(kind)}` | {_quoted(default)} | {_prose(line(words))} |"

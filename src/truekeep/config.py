@@ -19,7 +19,7 @@ CAPABILITIES = frozenset(
 )
 MEMBER_CAPABILITIES = frozenset({"write", "confirm", "delete", "read", "observe"})
 _ENV_PREFIX = "TRUEKEEP_"
-_TABLES = frozenset({"channels", "tools", "serve"})
+_TABLES = frozenset({"channels", "tools", "serve", "webhooks"})
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -169,6 +169,10 @@ class Settings:
     """The ``[tools]`` tables as the operator wrote them; the act boundary reads and checks them."""
     serve: Mapping[str, Any] = field(default_factory=dict)
     """The ``[serve]`` table as the operator wrote it; the service reads and checks it."""
+    webhooks: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The ``[webhooks.NAME]`` tables as the operator wrote them; whoever sends reads and checks them."""
+    timestamp_url: str = ""
+    """An RFC 3161 time-stamping authority that evidence for audits is stamped by, where that is asked for."""
     channels: Mapping[str, Channel] = field(default_factory=lambda: default_channels())  # noqa: PLW0108 - defined below
     """The ``[channels.NAME]`` tables: ways in with their standing and capabilities, beside those of every keep."""
 
@@ -177,12 +181,12 @@ class Settings:
         """Defaults, then ``config.toml``, then ``TRUEKEEP_*`` variables."""
         values = _renamed(_from_file(config_dir / "config.toml"))
         channels = default_channels() | _channels(values.pop("channels", {}))
-        tools, serve = values.pop("tools", {}), values.pop("serve", {})
-        if not isinstance(serve, dict) or not isinstance(tools, dict):
-            raise ConfigError("[serve] and [tools] must be tables.")
+        tables = {name: values.pop(name, {}) for name in ("tools", "serve", "webhooks")}
+        if not all(isinstance(table, dict) for table in tables.values()):
+            raise ConfigError("[serve], [tools] and [webhooks] must be tables.")
         values |= _renamed(_from_environment())
         typed = {name: _typed(name, value) for name, value in values.items()}
-        return replace(cls(), **typed, tools=tools, serve=serve, channels=channels)
+        return replace(cls(), **typed, **tables, channels=channels)
 
     def with_policy(self, policy: str) -> Settings:
         """The same settings under another preset."""

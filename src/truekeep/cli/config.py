@@ -37,7 +37,8 @@ def show(home: str | None, output: str) -> None:
     where = {"data": str(paths.data), "keys": str(paths.keys), "config": str(paths.config / "config.toml")}
     own = sorted(set(settings.channels) - set(default_channels()))
     if output == "json":
-        print_json({"paths": where, "settings": listed, "channels": own, "tools": sorted(settings.tools)})
+        names = {"channels": own, "tools": sorted(settings.tools), "webhooks": sorted(settings.webhooks)}
+        print_json({"paths": where, "settings": listed, **names})
         return
     out = console()
     for name, path in where.items():
@@ -49,7 +50,7 @@ def show(home: str | None, output: str) -> None:
 
 
 def _general(settings: Settings, paths: Paths) -> list[dict[str, Any]]:
-    names = [entry for entry in fields(Settings) if entry.name not in ("channels", "tools", "serve")]
+    names = [entry for entry in fields(Settings) if entry.name not in ("channels", "tools", "serve", "webhooks")]
     written = _written(paths)
     return [
         _entry(

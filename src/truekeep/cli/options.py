@@ -66,7 +66,7 @@ def open_keep(
     from truekeep.keep import Keep  # noqa: PLC0415 - the library is heavier than the help text
 
     if not new:
-        _require_keep(keep_name, home)
+        require_keep(keep_name, home)
     return Keep.open(keep_name, home=home, policy=policy, background=False)
 
 
@@ -77,7 +77,7 @@ def _load_embedder_ahead(home: str | None) -> None:
     load_ahead(Settings.load(Paths.resolve(home).config).embedder)
 
 
-def _require_keep(keep_name: str, home: str | None) -> None:
+def require_keep(keep_name: str, home: str | None) -> None:
     """Refuse a name that was mistyped: an empty keep in its place would look like lost memories, and verify."""
     from truekeep.config import Paths, Settings  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.stores.files import anchor_path, database_path, keep_names  # noqa: PLC0415

@@ -36,8 +36,11 @@ def serve(home: str | None, output: str, **options: Any) -> None:
     require_extra("serve", *_NEEDED)
     from truekeep.serve.server import require_free, run  # noqa: PLC0415
     from truekeep.serve.settings import ServeSettings  # noqa: PLC0415
+    from truekeep.signals.webhooks import webhooks_of  # noqa: PLC0415
 
-    chosen = ServeSettings.load(Settings.load(Paths.resolve(home).config).serve, options)
+    settings = Settings.load(Paths.resolve(home).config)
+    chosen = ServeSettings.load(settings.serve, options)
+    webhooks_of(settings.webhooks)  # refused here, before anybody is told that it serves
     if chosen.telemetry:
         require_extra("otel", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
     chosen.require_safe()

@@ -24,6 +24,7 @@ from truekeep.serve.chores import Chores
 from truekeep.serve.console import app as console
 from truekeep.serve.console.shell import PATH
 from truekeep.serve.console.visits import Visits
+from truekeep.serve.deliveries import Deliveries
 from truekeep.serve.drain import Drain
 from truekeep.serve.edge import Edge
 from truekeep.serve.entrance import Entrance
@@ -139,7 +140,9 @@ def _lifespan(service: Service) -> Any:
         chosen = service.settings
         anyio.to_thread.current_default_thread_limiter().total_tokens = max(1, chosen.threads) + _SPARE_THREADS
         chores = Chores(service.pool, chosen.chore_seconds, merge_hours=chosen.merge_hours, shared=service.shared)
+        deliveries = Deliveries(service.pool, chosen.webhook_seconds, service.metrics, shared=service.shared)
         chores.start()
+        deliveries.start()
         service.warmup.start()
         if chosen.unsafe_no_auth:
             # The operator named this keep, so it is there from the start; no caller's reading would make it.
@@ -150,6 +153,7 @@ def _lifespan(service: Service) -> Any:
         finally:
             # Requests are over by now; what is acknowledged is on the disk, so closing loses nothing.
             await anyio.to_thread.run_sync(chores.stop)
+            await anyio.to_thread.run_sync(deliveries.stop)
             await anyio.to_thread.run_sync(service.pool.close)
             if service.tracing is not None:
                 await anyio.to_thread.run_sync(service.tracing.close)

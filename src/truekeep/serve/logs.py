@@ -21,6 +21,8 @@ EVENTS = {
     "request": "A request was answered.",
     "chore.failed": "Background work on a keep failed; it is tried again in a later round.",
     "chore.not_locked": "Nobody can do the background work: its lock cannot be had.",
+    "webhook.failed": "A webhook's receiver did not take a message; it is tried again.",
+    "webhook.given_up": "A message that a webhook's receiver did not take is not tried any more.",
     "rules.failed": "The rules cannot be loaded; the service stays not ready.",
     "issuer.failed": "The keys of the issuer of tokens cannot be had; those that are known go on to count.",
     "mcp.not_asked": "A client of MCP could not ask its person.",

@@ -70,6 +70,8 @@ class ServeSettings:
     """Requests that a token may send at once before its rate counts."""
     chore_seconds: float = 5.0
     """How often the background looks for sessions to extract and to let go of; 0 leaves that to somebody else."""
+    webhook_seconds: float = 2.0
+    """How often the background looks for what webhooks are to be told; 0 leaves that to ``truekeep webhooks send``."""
     merge_hours: float = 24.0
     """How often the memories of a keep that say the same are merged; 0 for never."""
     console: bool = True
