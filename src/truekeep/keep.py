@@ -283,20 +283,22 @@ class Keep:
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= settings.k_cap:
             raise InvalidRequest(f"k must be a whole number from 1 to {settings.k_cap:,}.", code="invalid_k")
         moment = checked_moment("as_of", as_of)
-        hits = self._way_out.recaller.answer(
-            RecallQuery(
-                text=query,
-                k=k,
-                now=self._clock(),
-                influence_only=checked_flag("influence_only", influence_only),
-                min_score=settings.min_score if min_score is None else min_score,
-                half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
-                as_of=moment,
-                filters=filters or Filters(),
-                explain=checked_flag("explain", explain),
-                whom=self._way_out.audience.of(session),
-                background=session is None if background is None else checked_flag("background", background),
-                max_chars=checked_limit(max_chars),
+        hits = self._ledger.supposing(
+            lambda: self._way_out.recaller.answer(
+                RecallQuery(
+                    text=query,
+                    k=k,
+                    now=self._clock(),
+                    influence_only=checked_flag("influence_only", influence_only),
+                    min_score=settings.min_score if min_score is None else min_score,
+                    half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
+                    as_of=moment,
+                    filters=filters or Filters(),
+                    explain=checked_flag("explain", explain),
+                    whom=self._way_out.audience.of(session),
+                    background=session is None if background is None else checked_flag("background", background),
+                    max_chars=checked_limit(max_chars),
+                )
             )
         )
         self._way_out.audience.saw(session, [hit.memory for hit in hits if not hit.blocked], "recall")

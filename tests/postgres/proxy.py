@@ -20,6 +20,8 @@ class Proxy:
         self.refuses = False
         self.passed = 0
         """Bytes that went through, both ways."""
+        self.asked = 0
+        """Messages that went to the server: each comes in one piece unless it is long."""
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(folder / _SOCKET))
         self._listening.listen(16)
@@ -60,6 +62,7 @@ class _Pair:
                     if is_before:
                         break
                 self._proxy.passed += len(data)
+                self._proxy.asked += 1
                 self._outer.sendall(data)
         self._end()
 

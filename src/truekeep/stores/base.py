@@ -116,6 +116,12 @@ class Backend(Protocol):
     def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
         """The rows at those places, in that order, missing ones left out."""
 
+    def glance(self, changes: int, seq: int, link: bytes, table: str, seqs: Sequence[int]) -> list[Row] | None:
+        """The rows at those places, outside of any view; none if anything changed.
+
+        That is, if the number of changes is another one by now, or if the newest event is not that one.
+        """
+
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place."""
 

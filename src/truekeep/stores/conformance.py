@@ -126,6 +126,22 @@ class BackendConformance(ABC):
             assert second.changes() != before
             assert first.changes() == own
 
+    def test_a_glance_gives_rows_only_while_nothing_has_changed(self, tmp_path: Path) -> None:
+        """Neither another's commit nor another end of the chain goes unnoticed; one's own commits are no change."""
+        with self.opened(tmp_path) as first, self.opened(tmp_path) as second:
+            assert first.glance(first.changes(), 0, b"", "memories", [1]) == []
+            with first.writing():
+                first.insert("memories", _row(1))
+                first.append(_event(1))
+            known = first.changes(), 1, _event(1).hash
+            assert first.glance(*known, "memories", [2, 1]) == [_row(1)]
+            assert first.glance(*known, "memories", []) == []
+            assert first.glance(known[0], 1, b"\4" * 32, "memories", [1]) is None
+            assert first.glance(known[0], 2, known[2], "memories", [1]) is None
+            with second.writing():
+                second.remove("memories", 1)
+            assert first.glance(*known, "memories", [1]) is None
+
     def test_a_reading_is_one_consistent_view(self, tmp_path: Path) -> None:
         """What commits meanwhile is seen only afterwards."""
         with self.opened(tmp_path) as reader, self.opened(tmp_path) as writer:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -242,6 +242,26 @@ class Verified:
         finally:
             self._anchored = None
 
+    def view(self, check: Callable[[], None] | None = None) -> ExitStack:
+        """A view of the store that passed a check: unless another is given, that it was caught up with.
+
+        What another process wrote and anchored after a view began looks like a rollback in it. A second view that
+        begins after the anchors were read cannot lack what they say, so what it refuses is refused.
+        """
+        try:
+            return self._viewed(check or self.catch_up)
+        except StoreTampered as error:
+            if error.code != "store_rolled_back" or self._anchored is not None:
+                raise
+        with self.anchored_first():
+            return self._viewed(check or self.catch_up)
+
+    def _viewed(self, check: Callable[[], None]) -> ExitStack:
+        with ExitStack() as stack:
+            stack.enter_context(self._backend.reading())
+            check()
+            return stack.pop_all()
+
     def begin(self) -> bool:
         """Trust what was just checked as a whole; says whether all of it is what this keep wrote."""
         self.is_intact = not self.found.unverified
@@ -271,6 +291,10 @@ class Verified:
             self._learn(changed)
         self._changes = changes
 
+    def glance(self, table: str, seqs: Sequence[int]) -> list[Row] | None:
+        """The rows at those places, unless there is anything to catch up with."""
+        return self._backend.glance(self._changes, self.tip.head.seq, self.tip.head.hash, table, seqs)
+
     def require_linked(self, after: int, events: Sequence[EventRow]) -> None:
         """Refuse events that were altered since they were verified, under cover of another process's honest write.
 
@@ -297,9 +321,7 @@ class Verified:
                     self.index.put(table, seq, row.id, row.tag)
                 else:
                     altered.append(RowPlace(table, seq))
-            missing = [RowPlace(table, seq) for seq in left if seq not in found]
-            Inspection(self.expected, tuple(missing), tuple(altered)).require_nothing_lost(self.tip.head)
-            self.note_altered(altered)
+            self.note([RowPlace(table, seq) for seq in left if seq not in found], altered)
         self.index.keep()
 
     def _adds_up(self) -> bool:
@@ -307,9 +329,10 @@ class Verified:
         strangers = Counter(place.table for place in self.found.foreign)
         return all(self._backend.count(table) == len(self.expected[table]) + strangers[table] for table in TABLES)
 
-    def note_altered(self, places: Iterable[RowPlace]) -> None:
-        """Remember rows that were found to be altered since the last look at everything."""
-        fresh = [place for place in places if place not in self.found.altered]
+    def note(self, missing: Sequence[RowPlace], altered: Sequence[RowPlace] = ()) -> None:
+        """Stop every read where rows are gone that matter; remember those that were altered since the last check."""
+        Inspection(self.expected, tuple(missing), tuple(altered)).require_nothing_lost(self.tip.head)
+        fresh = [place for place in altered if place not in self.found.altered]
         if fresh:
             self.found = self.found._replace(altered=(*self.found.altered, *fresh))
 

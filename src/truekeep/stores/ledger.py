@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,13 +24,8 @@ from truekeep.errors import KeepClosed, StoreTampered
 from truekeep.stores.base import RESTRICTING, TABLES, Backend, EventRow, Row
 from truekeep.stores.chain import ADOPTED, KeepClock, Touched
 from truekeep.stores.entry import Entry, Mark
-from truekeep.stores.inspection import (
-    Inspection,
-    RowPlace,
-    Verified,
-    newest_here,
-    unsound,
-)
+from truekeep.stores.inspection import RowPlace, Verified, newest_here, unsound
+from truekeep.stores.supposing import Made, Outrun, Supposed, supposing
 from truekeep.text.view import WATCH
 from truekeep.types import Verification, utc_text
 
@@ -54,6 +49,7 @@ class Ledger:
         self._verified = Verified(backend, seal, anchors, self._tell)
         self._lock = threading.RLock()
         self._depth = 0
+        """How many views and transactions are open, one inside the other."""
         self.clock = KeepClock(clock, self._verified)
         """The time in this keep, which never goes back."""
         self._unanchored = False
@@ -81,17 +77,21 @@ class Ledger:
         """One transaction: what the entry did, all of it with its events, or nothing."""
         with WATCH.get()("store.commit"), self._lock:
             self._require_open()
+            self._require_no_supposing()
             # A write whose anchor failed is caught up with first: whoever keeps the anchor from being written would
             # otherwise be free to roll the store back behind ever more of it.
             if self._unanchored and not self._grouped:
                 self._anchor()
             # From the outside in: the index is taken back after the database was, and what other processes wrote is
             # verified inside the lock of the write, so that nothing comes between what was checked and what is added.
-            with self._indexed(), self._backend.writing(), self._nested():
+            with self._indexed(), self._backend.writing():
+                if self._depth == 0:
+                    self._verified.catch_up()
                 known = self._verified
                 entry = Entry(self._backend, known.tip, known.expected, utc_text(self.clock()), known.index)
-                self._entry = entry
                 mark: Mark | None = getattr(self._marks, "next", None)
+                self._entry = entry
+                self._depth += 1
                 try:
                     if mark is not None:
                         mark.require_new()
@@ -101,6 +101,7 @@ class Ledger:
                     entry.finish()
                 finally:
                     self._entry = None
+                    self._depth -= 1
             # Committed. The anchor comes last: one that ran ahead of the store would make an honest crash look like a
             # rollback, while one that lags is brought up by the next write or the next opening.
             self._verified.advance(entry.changed, entry.tip)
@@ -167,44 +168,43 @@ class Ledger:
             self._require_open()
             if self._depth:
                 yield  # inside a view already, or inside a transaction
-                return
-            with self._fresh_view(self._verified.catch_up):
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
-
-    def _fresh_view(self, check: Callable[[], None]) -> ExitStack:
-        """A view of the store that passed a check.
-
-        What another process wrote and anchored after a view began looks like a rollback in it. A second view that
-        begins after the anchors were read cannot lack what they say, so what it refuses is refused.
-        """
-        try:
-            return self._view(check)
-        except StoreTampered as error:
-            if error.code != "store_rolled_back":
-                raise
-        with self._verified.anchored_first():
-            return self._view(check)
-
-    def _view(self, check: Callable[[], None]) -> ExitStack:
-        with ExitStack() as stack:
-            stack.enter_context(self._backend.reading())
-            check()
-            return stack.pop_all()
+            elif self._supposed is not None:
+                self._supposed.require()
+                yield
+            else:
+                with self._verified.view():
+                    self._depth += 1
+                    try:
+                        yield
+                    finally:
+                        self._depth -= 1
 
     @contextmanager
-    def _nested(self) -> Iterator[None]:
-        """The outermost view catches up; what is read inside it is of the same moment."""
-        if self._depth == 0:
-            self._verified.catch_up()
-        self._depth += 1
-        try:
+    def _asking(self) -> Iterator[None]:
+        """A view in which anything may be asked of the backend."""
+        self._require_no_supposing()
+        with self.reading():
             yield
-        finally:
-            self._depth -= 1
+
+    def supposing(self, make: Callable[[], Made]) -> Made:
+        """What ``make`` gives, from one look at the store if that will do. It only reads, and may be called twice."""
+        with self._lock:
+            self._require_open()
+            is_inside = self._depth > 0 or self._supposed is not None
+        return make() if is_inside else supposing(make, self._verified, self._lock, self._marks)
+
+    @property
+    def _supposed(self) -> Supposed | None:
+        return getattr(self._marks, "supposed", None)
+
+    def _require_no_supposing(self) -> None:
+        if self._supposed is not None and not self._depth:
+            raise Outrun
+
+    def _rows_at(self, table: str, seqs: Sequence[int]) -> list[Row]:
+        if self._supposed is None or self._depth or not seqs:
+            return self._backend.by_seqs(table, seqs)
+        return self._supposed.rows(table, seqs)
 
     def get(self, table: str, row_id: str) -> Sealed | None:
         """The row of that id."""
@@ -215,26 +215,26 @@ class Ledger:
                 return found[0]
             if table in RESTRICTING:
                 return None
-            row = self._backend.by_id(table, row_id)  # a stranger, or one that was altered
+            with self._asking():
+                row = self._backend.by_id(table, row_id)  # a stranger, or one that was altered
             return self._sealed(table, row) if row is not None else None
 
     def find_memory(self, memory_id: str) -> Sealed | None:
         """The memory of that id; a row that truekeep did not name is found by its ``row-N`` handle."""
         if memory_id.startswith("row-") and memory_id[4:].isdecimal() and len(memory_id) < 24:
-            found = self.at("memories", [int(memory_id[4:])])
-            return next(iter(found.values()), None)
+            return next(iter(self.at("memories", [int(memory_id[4:])]).values()), None)
         return self.get("memories", memory_id)
 
     def at(self, table: str, seqs: Sequence[int]) -> dict[int, Sealed]:
         """The rows at those places."""
         with self.reading():
-            found = {row.seq: row for row in self._backend.by_seqs(table, seqs)}
+            found = {row.seq: row for row in self._rows_at(table, seqs)}
             self._require_all(table, [seq for seq in seqs if self._known(table, seq) is not None], found)
             return {seq: self._sealed(table, row) for seq, row in found.items() if self._counts(table, row)}
 
     def all(self, table: str, *, after: int = 0, limit: int | None = None) -> list[Sealed]:
         """Rows in order of place, unverified ones marked."""
-        with self.reading():
+        with self._asking():
             rows = list(self._backend.rows(table, after=after, limit=limit))
             if limit is None and not after:
                 places = [seq for seq in self._verified.expected[table] if self._known(table, seq) is not None]
@@ -243,7 +243,7 @@ class Ledger:
 
     def everything(self, table: str) -> list[Sealed]:
         """All rows that lie in a table, also those that count for nothing: to look for something in them."""
-        with self.reading():
+        with self._asking():
             counted = {sealed.row.seq: sealed for sealed in self.all(table)}
             return [counted.get(row.seq, Sealed(row, verified=False)) for row in self._backend.rows(table)]
 
@@ -258,6 +258,7 @@ class Ledger:
                 found, self._just_read = self._just_read, None
                 yield from found
                 return
+        with self._asking():
             every = self._backend.rows(table, cards=True) if seqs is None else None
             rows = every or self._backend.by_seqs(table, seqs or (), cards=True)
             expected = self._verified.expected[table]
@@ -275,7 +276,7 @@ class Ledger:
         """The first memory's row with its card, as opening has just read it or else as it is read now."""
         if self._just_read is not None:
             return self._just_read[0]
-        with self.reading():
+        with self._asking():
             first = next(self._backend.rows("memories", limit=1), None)
             return next(self.current("memories", [first.seq]), None) if first is not None else None
 
@@ -288,7 +289,7 @@ class Ledger:
             if table in RESTRICTING or (0 <= limit <= len(found)):
                 return found
             strangers = [place.seq for place in self._verified.found.not_ours if place.table == table]
-            rows = [row for row in self._backend.by_seqs(table, strangers) if row.tag == tag != ""]
+            rows = [row for row in self._rows_at(table, strangers) if row.tag == tag != ""]
             known = {sealed.row.seq for sealed in found}
             return found + [self._sealed(table, row) for row in rows if row.seq not in known]
 
@@ -300,17 +301,14 @@ class Ledger:
     def _ours(self, table: str, seqs: Sequence[int]) -> list[Sealed]:
         """The rows that this keep has at those places. One that is gone was taken away, and stops every read."""
         wanted = [seq for seq in seqs if self._known(table, seq) is not None]
-        found = {row.seq: row for row in self._backend.by_seqs(table, wanted)}
+        found = {row.seq: row for row in self._rows_at(table, wanted)}
         self._require_all(table, wanted, found)
         return [self._sealed(table, found[seq]) for seq in wanted]
 
     def is_empty(self, table: str) -> bool:
         """Whether this keep has no row in a table; costs no look at the table."""
         with self.reading():
-            return self._is_empty(table)
-
-    def _is_empty(self, table: str) -> bool:
-        return table in RESTRICTING and not self._verified.expected[table] and self.draft(table) is None
+            return table in RESTRICTING and not self._verified.expected[table] and self.draft(table) is None
 
     def draft(self, table: str) -> tuple[Entry, int] | None:
         """The open transaction and how often it has changed that table, if it has; another value after each change."""
@@ -320,12 +318,11 @@ class Ledger:
     def count(self, table: str, tag: str) -> int:
         """How many rows with that tag this keep has."""
         with self.reading():
-            places = self._verified.index.places(table, tag)
-            return sum(self._known(table, seq) is not None for seq in places)
+            return sum(self._known(table, seq) is not None for seq in self._verified.index.places(table, tag))
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[EventRow]:
         """Events in order."""
-        with self.reading():
+        with self._asking():
             found = list(self._backend.events(after=after, limit=limit))
             self._verified.require_linked(after, found)
             return found
@@ -344,7 +341,7 @@ class Ledger:
             seen.clear()
             self._verified.check(seen)
 
-        with self._lock, self._verified.anchored_first(), self._view(check):
+        with self._lock, self._verified.anchored_first(), self._verified.view(check):
             self._just_read = seen if self._verified.begin() and seen else None
         if self.head.seq:
             self._anchor()
@@ -376,7 +373,7 @@ class Ledger:
             return Verification(not problems, self.head.seq, rows, problems, tuple(named))
 
     def _is_unverified(self, place: RowPlace) -> bool:
-        rows = self._backend.by_seqs(place.table, [place.seq])
+        rows = self._rows_at(place.table, [place.seq])
         return any(
             self._known(place.table, row.seq) != row.mac or not self._seal.holds(place.table, row) for row in rows
         )
@@ -431,9 +428,7 @@ class Ledger:
     def _sealed(self, table: str, row: Row) -> Sealed:
         sealed = Sealed(row, self._known(table, row.seq) == row.mac and self._seal.holds(table, row))
         if not sealed.verified and self._known(table, row.seq) is not None:
-            place = RowPlace(table, row.seq)
-            Inspection(self._verified.expected, altered=(place,)).require_nothing_lost(self.head)
-            self._verified.note_altered([place])
+            self._verified.note((), [RowPlace(table, row.seq)])
         return sealed
 
     def _counts(self, table: str, row: Row) -> bool:
@@ -445,8 +440,7 @@ class Ledger:
         return self._entry.known(table, seq) if self._entry else self._verified.expected[table].get(seq)
 
     def _require_all(self, table: str, places: Iterable[int], found: Mapping[int, Row]) -> None:
-        missing = tuple(RowPlace(table, seq) for seq in places if seq not in found)
-        Inspection(self._verified.expected, missing=missing).require_nothing_lost(self.head)
+        self._verified.note([RowPlace(table, seq) for seq in places if seq not in found])
 
     def _tell(self, changed: Sequence[Touched]) -> None:
         self._just_read = None

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from truekeep.errors import CommitUnknown, KeyUnavailable, StoreError, StoreTampered, StoreUnavailable
+from truekeep.stores import postgres_statements as sql
 from truekeep.stores.base import CARDED, TABLES, EventRow, Row
 from truekeep.stores.postgres_cipher import Boxes
 from truekeep.stores.postgres_lines import Connection, Lines, lines_to, told, translated
-from truekeep.stores.postgres_schema import KEEP_SETTING, SCHEMA
-from truekeep.stores.postgres_wire import ask, run
+from truekeep.stores.postgres_wire import Answer, ask, commit, data, number, run
 
 if TYPE_CHECKING:
     from truekeep.stores.keys import KeepKeys
@@ -30,21 +30,8 @@ if TYPE_CHECKING:
 _TOP_SEQ = 1 << 62
 _CHUNK = 4_000
 """Rows that are fetched at once: some ten megabytes."""
-_NUMBERS = {table: number for number, table in enumerate(TABLES)}
-"""What a table is called in the database. The order of ``TABLES`` only ever grows."""
-_STALLED_READING = 600_000
-"""Milliseconds after which the server ends a view in which nothing happens: it keeps dead rows from being removed."""
-_EVENT = f"SELECT seq, body, state, hash FROM {SCHEMA}.events WHERE keep = "  # noqa: S608
-_NEWEST = " ORDER BY seq DESC LIMIT 1"
 _EVENT_PART = "events"
 _CARDS = {table: f"{table}\x1fcard" for table in TABLES}
-_VIEW = (
-    f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL {KEEP_SETTING} = '{{keep}}'; "  # noqa: S608
-    f"SET LOCAL lock_timeout = {{busy}}; SET LOCAL idle_in_transaction_session_timeout = {_STALLED_READING}; "
-    f"SELECT k.version, k.data_keys, e.seq, e.hash FROM {SCHEMA}.keeps k LEFT JOIN LATERAL "
-    f"(SELECT seq, hash FROM {SCHEMA}.events WHERE keep = '{{keep}}'{_NEWEST}) e ON true WHERE k.keep = '{{keep}}'"
-)
-"""A view begins with the keep's version and the end of its chain: whether anything has changed."""
 
 
 def place_of(name: str) -> uuid.UUID:
@@ -62,7 +49,8 @@ class PostgresBackend:
         self._keys = keys
         self._busy = busy_seconds
         self._me = uuid.uuid4()
-        self._view = _VIEW.format(keep=self._keep, busy=max(1, int(busy_seconds * 1000))).encode()
+        self._patience = max(1, int(busy_seconds * 1000))
+        self._view = sql.view(self._keep, self._patience).encode()
         self._line: Connection | None = None
         self._version = self._own = 0
         """The keep's version as the last transaction found it, and how much of it are this connection's commits."""
@@ -79,12 +67,7 @@ class PostgresBackend:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """A write transaction that begins with the lock on the keep's row."""
-        change = (
-            f"UPDATE {SCHEMA}.keeps SET version = version + 1, "  # noqa: S608 - a UUID of ours
-            f"epoch = epoch + (writer IS DISTINCT FROM '{self._me}')::int, writer = '{self._me}' "
-            f"WHERE keep = '{self._keep}' RETURNING version - 1, data_keys"
-        )
-        line = self._begun(partial(self._lock, change))
+        line = self._begun(partial(self._lock, self._me))
         try:
             with translated():
                 yield
@@ -108,28 +91,19 @@ class PostgresBackend:
 
     def _look(self, line: Connection) -> None:
         """Begin a view, in one message that also asks for the keep's version and how its chain ends."""
-        found = run(line, self._view)
-        version, data_keys, seq, link = found or (None,) * 4
-        self._adopt([(int(version or 0), int(data_keys or 0))] if found else [])
-        end = (int(seq), bytes.fromhex(link[2:].decode())) if seq and link else None
-        known = (self._newest.seq, self._newest.hash) if self._newest is not None else None
-        self._is_newest_known = known == end
+        (found,) = run(line, self._view)
+        self._adopt(found)
+        newest = self._newest
+        known = (newest.seq, newest.hash) if newest is not None else (0, b"")
+        self._is_newest_known = known == (number(found[0][2]), data(found[0][3]))
 
-    def _lock(self, first: str, line: Connection) -> None:
+    def _lock(self, writer: uuid.UUID | None, line: Connection) -> None:
         """Begin a write in one message: which keep it is about, the lock on its row, and the newest event."""
-        # A writer that was stopped loses its lock while others still wait for it.
-        stalled = max(1_000, int(self._busy * 500))
-        durable = "SET LOCAL synchronous_commit = on; " if self._lines.is_lax else ""
-        script = (
-            f"BEGIN; SET LOCAL {KEEP_SETTING} = '{self._keep}'; "
-            f"SET LOCAL lock_timeout = {max(1, int(self._busy * 1000))}; "
-            f"SET LOCAL idle_in_transaction_session_timeout = {stalled}; {durable}"
-            f"{first}; {_EVENT}'{self._keep}'{_NEWEST}"
-        )
-        # By the driver, which can be interrupted: this may wait for another writer.
-        state, newest = _last_two(line.execute(script.encode()))
+        script = sql.lock(self._keep, self._patience, writer, is_lax=self._lines.is_lax)
+        state, newest = run(line, script.encode())
         self._adopt(state)
-        self._newest, self._is_newest_known = (self._event(*newest[0]) if newest else None), True
+        found = [self._event(number(seq), *map(data, rest)) for seq, *rest in newest]
+        self._newest, self._is_newest_known = (found[0] if found else None), True
 
     def _begun(self, begin: Callable[[Connection], None]) -> Connection:
         """Begin a transaction, on a fresh connection if an idle one has died."""
@@ -151,12 +125,12 @@ class PostgresBackend:
                 return line
         raise StoreUnavailable("The connection to the database was lost.")
 
-    def _adopt(self, state: list[Any]) -> None:
+    def _adopt(self, state: Sequence[Answer]) -> None:
         if not state:
             raise KeyUnavailable(
                 "This keep is not in the database any more.", code="key_missing", hint="It was destroyed, or moved."
             )
-        ((version, data_keys),) = state
+        version, data_keys = map(number, state[0][:2])
         if data_keys != len(self._keys.epochs):
             raise KeyUnavailable(
                 "The keep's data key was rotated by another process.",
@@ -170,7 +144,7 @@ class PostgresBackend:
 
     def _commit(self, line: Connection) -> None:
         try:
-            is_sure = _committed(line)
+            is_sure = commit(line)
         except psycopg.Error as error:
             if not isinstance(error, psycopg.OperationalError) or error.sqlstate in _ANSWERS:
                 raise told(error) from None
@@ -189,14 +163,13 @@ class PostgresBackend:
         wanted, version = self._newest, self._version + 1
         self._line = None
         self._lines.drop_idle()
-        question = f"SELECT version, data_keys FROM {SCHEMA}.keeps WHERE keep = '{self._keep}' FOR UPDATE"  # noqa: S608
         try:
-            line = self._begun(partial(self._lock, question))
+            line = self._begun(partial(self._lock, None))
             try:
                 found = self._stored(wanted.seq) if wanted is not None else None
                 is_there = wanted is not None and found is not None and found.hash == wanted.hash
                 is_there = is_there and self._version >= version
-                is_sure = not is_there or _committed(line)
+                is_sure = not is_there or commit(line)
             finally:
                 self._ended(line)
         except (StoreError, psycopg.Error):
@@ -234,14 +207,14 @@ class PostgresBackend:
 
     def insert(self, table: str, row: Row) -> None:
         """Add a row at its place."""
-        self._do(_INSERT, (self._keep, _NUMBERS[table], row.seq, *self._closed(table, row)))
+        self._do(sql.INSERT, (self._keep, sql.NUMBERS[table], row.seq, *self._closed(table, row)))
         self._counts = self._filled = None
         if table in self._next:
             self._next[table] = max(self._next[table], row.seq + 1)
 
     def replace(self, table: str, row: Row) -> None:
         """Put a row in the place of the one with its ``seq``."""
-        done = self._do(_REPLACE, (*self._closed(table, row), self._keep, _NUMBERS[table], row.seq))
+        done = self._do(sql.REPLACE, (*self._closed(table, row), self._keep, sql.NUMBERS[table], row.seq))
         if done != 1:
             where = f"{table} row {row.seq}"
             raise StoreTampered(f"A row is missing from the store: {where}.", code="rows_missing", where=where)
@@ -250,12 +223,12 @@ class PostgresBackend:
         """Take the row at that place away."""
         self._next.pop(table, None)
         self._counts = None
-        self._do(_REMOVE, (self._keep, _NUMBERS[table], seq))
+        self._do(sql.REMOVE, (self._keep, sql.NUMBERS[table], seq))
 
     def next_seq(self, table: str) -> int:
         """The place after the last one; a forged place at the far end does not exhaust the numbers."""
         if table not in self._next:
-            ((last,),) = self._ask(_LAST, (self._keep, _NUMBERS[table], _TOP_SEQ))
+            ((last,),) = self._ask(sql.LAST, (self._keep, sql.NUMBERS[table], _TOP_SEQ))
             if self._line is None:
                 return int(last) + 1
             self._next[table] = int(last) + 1
@@ -263,21 +236,36 @@ class PostgresBackend:
 
     def by_id(self, table: str, row_id: str) -> Row | None:
         """The row of that id."""
-        found = self._ask(_BY_ID, (self._keep, _NUMBERS[table], self._boxes.digest(table, row_id)))
+        found = self._ask(sql.BY_ID, (self._keep, sql.NUMBERS[table], self._boxes.digest(table, row_id)))
         return self._opened(table, *found[0]) if found else None
 
     def by_seqs(self, table: str, seqs: Sequence[int], *, cards: bool = False) -> list[Row]:
         """The rows at those places."""
         if not seqs:
             return []
-        found = self._ask(_BY_SEQS[cards and table in CARDED], (self._keep, _NUMBERS[table], list(seqs)))
+        found = self._ask(sql.BY_SEQS[cards and table in CARDED], (self._keep, sql.NUMBERS[table], list(seqs)))
         rows = {row[0]: row for row in found}
         # In the order in which they were asked for: the server's own changes with every update.
         return [self._opened(table, *rows[seq]) for seq in seqs if seq in rows]
 
+    def glance(self, changes: int, seq: int, link: bytes, table: str, seqs: Sequence[int]) -> list[Row] | None:
+        """The rows at those places if nothing has changed: one message, which is a view of its own."""
+        line = self._lines.take(self._busy)
+        try:
+            state, *found = run(line, sql.glance(self._keep, self._patience, table, seqs).encode())
+        except psycopg.Error:
+            return None  # what is wrong will be told by the view that is asked for next
+        finally:
+            self._lines.give_back(line)
+        known = (changes + self._own, len(self._keys.epochs), seq, link if seq else b"")
+        if [(*map(number, one[:3]), data(one[3])) for one in state] != [known]:
+            return None
+        rows = {number(place): (data(body), data(mac)) for place, body, mac in (found[0] if seqs else ())}
+        return [self._opened(table, place, *rows[place]) for place in seqs if place in rows]
+
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""
-        statement, given = _ROWS[cards and table in CARDED], (self._keep, _NUMBERS[table])
+        statement, given = sql.ROWS[cards and table in CARDED], (self._keep, sql.NUMBERS[table])
         if not self._has_rows(table):
             return
         for row in self._paged(statement, given, after, limit):
@@ -286,15 +274,15 @@ class PostgresBackend:
     def _has_rows(self, table: str) -> bool:
         """Most tables of a keep are empty, and one question tells which."""
         if self._filled is None:
-            self._filled = frozenset(number for (number,) in self._ask(_FILLED, (self._keep,)))
-        return _NUMBERS[table] in self._filled
+            self._filled = frozenset(number for (number,) in self._ask(sql.FILLED, (self._keep,)))
+        return sql.NUMBERS[table] in self._filled
 
     def count(self, table: str) -> int:
         """How many rows there are."""
         with self.reading():
             if self._counts is None:
-                self._counts = {int(number): int(found) for number, found in self._ask(_COUNT, (self._keep,))}
-            return self._counts.get(_NUMBERS[table], 0)
+                self._counts = {int(number): int(found) for number, found in self._ask(sql.COUNT, (self._keep,))}
+            return self._counts.get(sql.NUMBERS[table], 0)
 
     def _closed(self, table: str, row: Row) -> tuple[bytes, bytes, bytes, bytes | None]:
         card = row.card if table in CARDED else None
@@ -319,7 +307,7 @@ class PostgresBackend:
     def append(self, event: EventRow) -> None:
         """Add a link to the chain."""
         box = self._boxes.close(_EVENT_PART, event.seq, event.at, event.kind, event.body)
-        self._do(_APPEND, (self._keep, event.seq, box, event.state, event.hash))
+        self._do(sql.APPEND, (self._keep, event.seq, box, event.state, event.hash))
         self._newest, self._is_newest_known = event, True
 
     def restate(self, event: EventRow) -> None:
@@ -327,17 +315,17 @@ class PostgresBackend:
         known = self._stored(event.seq)
         if known is not None:
             box = self._boxes.close(_EVENT_PART, event.seq, known.at, known.kind, event.body)
-            self._do(_RESTATE, (box, self._keep, event.seq))
+            self._do(sql.RESTATE, (box, self._keep, event.seq))
             self._is_newest_known = False
 
     def drop_events(self) -> None:
         """Take the whole chain away."""
-        self._do(f"DELETE FROM {SCHEMA}.events WHERE keep = %s", (self._keep,))  # noqa: S608
+        self._do(sql.DROP_EVENTS, (self._keep,))
         self._newest, self._is_newest_known = None, True
 
     def events(self, *, after: int = 0, limit: int | None = None) -> Iterator[EventRow]:
         """Events in order."""
-        for row in self._paged(_EVENTS, (self._keep,), after, limit):
+        for row in self._paged(sql.EVENTS, (self._keep,), after, limit):
             yield self._event(*row)
 
     def event(self, seq: int) -> EventRow | None:
@@ -353,12 +341,12 @@ class PostgresBackend:
             with self.reading():
                 return self.last_event()
         if not self._is_newest_known:
-            found = self._ask(f"{_EVENT}%s{_NEWEST}", (self._keep,))
+            found = self._ask(sql.NEWEST, (self._keep,))
             self._newest, self._is_newest_known = (self._event(*found[0]) if found else None), True
         return self._newest
 
     def _stored(self, seq: int) -> EventRow | None:
-        found = self._ask(f"{_EVENT}%s AND seq = %s", (self._keep, seq))
+        found = self._ask(sql.EVENT, (self._keep, seq))
         return self._event(*found[0]) if found else None
 
     def _event(self, seq: int, box: bytes, state: bytes, link: bytes) -> EventRow:
@@ -375,10 +363,10 @@ class PostgresBackend:
     def rebuild_index(self, table: str) -> None:
         """Let every row that opens be found by its id again."""
         for seq, digest in list(self._misplaced(table)):
-            self._do(_REINDEX, (digest, self._keep, _NUMBERS[table], seq))
+            self._do(sql.REINDEX, (digest, self._keep, sql.NUMBERS[table], seq))
 
     def _misplaced(self, table: str) -> Iterator[tuple[int, bytes]]:
-        for seq, box, digest in self._paged(_IDS, (self._keep, _NUMBERS[table]), 0, None):
+        for seq, box, digest in self._paged(sql.IDS, (self._keep, sql.NUMBERS[table]), 0, None):
             texts = self._boxes.texts(table, seq, box)
             if texts is not None and self._boxes.digest(table, texts[0]) != digest:
                 yield seq, self._boxes.digest(table, texts[0])
@@ -427,50 +415,3 @@ class PostgresBackend:
 
 _ANSWERS = frozenset({"55P03", "57014", "53300", "53100", "53200", "58030", "40P01"})
 """What a server that is there says, though the driver files it under lost connections."""
-_ROW = f"FROM {SCHEMA}.sealed WHERE keep = %s AND tbl = %s AND"
-_COLUMNS = ("SELECT seq, body, mac", "SELECT seq, body, mac, card")
-_PAGE = "seq > %s ORDER BY seq LIMIT %s"
-_INSERT = f"INSERT INTO {SCHEMA}.sealed(keep, tbl, seq, id, body, mac, card) VALUES (%s, %s, %s, %s, %s, %s, %s)"  # noqa: S608
-_REPLACE = (
-    f"UPDATE {SCHEMA}.sealed SET id = %s, body = %s, mac = %s, card = %s WHERE keep = %s AND tbl = %s AND seq = %s"  # noqa: S608
-)
-_REMOVE = f"DELETE {_ROW} seq = %s"
-_LAST = f"SELECT coalesce(max(seq), 0) {_ROW} seq BETWEEN 0 AND %s"
-_BY_ID = f"{_COLUMNS[0]} {_ROW} id = %s"
-_BY_SEQS = tuple(f"{columns} {_ROW} seq = ANY(%s::bigint[])" for columns in _COLUMNS)
-_ROWS = tuple(f"{columns} {_ROW} {_PAGE}" for columns in _COLUMNS)
-_IDS = f"SELECT seq, body, id {_ROW} {_PAGE}"
-_REINDEX = f"UPDATE {SCHEMA}.sealed SET id = %s WHERE keep = %s AND tbl = %s AND seq = %s"  # noqa: S608
-_COUNT = f"SELECT tbl, count(*) FROM {SCHEMA}.sealed WHERE keep = %s GROUP BY tbl"  # noqa: S608
-_FILLED = (
-    f"SELECT t::smallint FROM generate_series(0, {len(TABLES) - 1}) t "  # noqa: S608
-    f"WHERE EXISTS (SELECT FROM {SCHEMA}.sealed WHERE keep = %s AND tbl = t::smallint)"
-)
-_APPEND = f"INSERT INTO {SCHEMA}.events(keep, seq, body, state, hash) VALUES (%s, %s, %s, %s, %s)"  # noqa: S608
-_RESTATE = f"UPDATE {SCHEMA}.events SET body = %s WHERE keep = %s AND seq = %s"  # noqa: S608
-_EVENTS = f"{_EVENT}%s AND {_PAGE}"
-
-
-def _committed(line: Connection) -> bool:
-    """Commit; says whether the server was sure of it. It warns when it stopped waiting for a standby."""
-    doubts: list[psycopg.errors.Diagnostic] = []
-    line.add_notice_handler(doubts.append)
-    try:
-        answer = line.execute(b"COMMIT").statusmessage
-    finally:
-        line.remove_notice_handler(doubts.append)
-    if answer != "COMMIT":  # what it says to a transaction in which something failed
-        raise psycopg.InternalError("the transaction was rolled back")
-    return not doubts
-
-
-def _last_two(cursor: psycopg.Cursor[tuple[Any, ...]]) -> tuple[list[Any], list[Any]]:
-    """The answers to the last two statements of several that were sent at once."""
-    found: list[list[Any]] = []
-    more: Callable[[], bool | None] = cursor.nextset
-    while True:
-        if cursor.description is not None:
-            found.append(cursor.fetchall())
-        if not more():
-            break
-    return found[-2], found[-1]

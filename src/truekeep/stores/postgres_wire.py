@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.adapt import PyFormat, Transformer
+from psycopg.generators import execute
 from psycopg.pq import DiagnosticField, ExecStatus, Format
 
 if TYPE_CHECKING:
@@ -21,13 +22,45 @@ if TYPE_CHECKING:
 
     from truekeep.stores.postgres_lines import Connection
 
+Answer = tuple[bytes | None, ...]
 _FINE = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
-def run(line: Connection, script: bytes) -> list[bytes | None]:
-    """Send several statements in one message; gives the first row of the last one's answer, as text, or nothing."""
-    result = _checked(line, line.pgconn.exec_(script))
-    return [result.get_value(0, column) for column in range(result.nfields)] if result.ntuples else []
+def run(line: Connection, script: bytes) -> list[list[Answer]]:
+    """Send several statements in one message; gives the rows, as text, of each that answers with rows.
+
+    It waits as the driver itself does, which lets other threads go on meanwhile and can be interrupted.
+    """
+    line.pgconn.send_query(script)
+    results = [_checked(line, result) for result in line.wait(execute(line.pgconn))]
+    return [
+        [tuple(result.get_value(row, column) for column in range(result.nfields)) for row in range(result.ntuples)]
+        for result in results
+        if result.status == ExecStatus.TUPLES_OK
+    ]
+
+
+def commit(line: Connection) -> bool:
+    """Commit; says whether the server was sure of it. It warns when it stopped waiting for a standby."""
+    doubts: list[psycopg.errors.Diagnostic] = []
+    line.add_notice_handler(doubts.append)
+    try:
+        answer = line.execute(b"COMMIT").statusmessage
+    finally:
+        line.remove_notice_handler(doubts.append)
+    if answer != "COMMIT":  # what it says to a transaction in which something failed
+        raise psycopg.InternalError("the transaction was rolled back")
+    return not doubts
+
+
+def number(value: bytes | None) -> int:
+    """A whole number in an answer that came as text; none is 0."""
+    return int(value or 0)
+
+
+def data(value: bytes | None) -> bytes:
+    """Bytes in an answer that came as text, of a column that was asked for as ``encode(…, 'hex')``."""
+    return bytes.fromhex((value or b"").decode())
 
 
 def ask(line: Connection, statement: str, given: Sequence[Any]) -> tuple[list[tuple[Any, ...]], int]:

@@ -216,6 +216,12 @@ class SqliteBackend:
         find = _SQL[table]["card_by_seq" if cards else "by_seq"]
         return [_as_row(found) for seq in seqs for found in self._found(find, (seq,))]
 
+    def glance(self, changes: int, seq: int, link: bytes, table: str, seqs: Sequence[int]) -> list[Row] | None:
+        """The rows at those places, if nothing has changed."""
+        with self.reading():
+            newest = self._db.execute(_NEWEST).fetchone() or (0, link)
+            return self.by_seqs(table, seqs) if (self.changes(), *newest) == (changes, seq, link) else None
+
     def rows(self, table: str, *, after: int = 0, limit: int | None = None, cards: bool = False) -> Iterator[Row]:
         """Rows in order of place, wherever a foreign one may have been put."""
         bounds = (after if after else -_TOP_SEQ * 2, -1 if limit is None else limit)
@@ -303,6 +309,8 @@ _RAW_TEXTS, _RAW_EVENT_TEXTS = (
     ", ".join(f"CAST({column} AS BLOB)" for column in columns.split(", ")) for columns in (_TEXTS, _EVENT_TEXTS)
 )
 _EVENT = f"SELECT seq, {_EVENT_TEXTS}, state, hash FROM events"  # noqa: S608 - fixed names
+
+_NEWEST = "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1"
 
 
 def _statements(table: str) -> dict[str, str]:
