@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
 
 # The promises of every anchor hold for this one, too: pytest runs them here with the fixture below.
@@ -22,6 +17,7 @@ from tests.integrity.test_anchors import (
     test_an_anchor_never_moves_back,  # noqa: F401
     test_only_a_new_term_moves_an_anchor_back_and_it_lasts,  # noqa: F401
 )
+from tests.postgres.server import Server, running
 from truekeep.errors import AnchorUnavailable, ConfigError, StoreTampered
 from truekeep.stores.anchor import Anchor
 from truekeep.stores.anchor_postgres import MAKE, PostgresAnchor
@@ -29,66 +25,19 @@ from truekeep.stores.anchors import anchors_of
 
 KEY = bytes(range(32))
 VARIABLE = "TRUEKEEP_TEST_ANCHOR"
-PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-pytestmark = pytest.mark.skipif(not PROGRAMS, reason="PostgreSQL's server is not installed here")
-
-
-class Server:
-    """A cluster in a folder, started and stopped at will."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        # The server refuses to run as root; Debian's package makes a user for it.
-        self._as: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
-        if self._as:
-            shutil.chown(folder, "postgres", "postgres")
-        self._run("initdb", "-D", "data", "-U", "owner", "--auth=trust", "--no-sync")
-        self.start()
-
-    @property
-    def dsn(self) -> str:
-        return f"host={self.folder} dbname=postgres user=owner"
-
-    def start(self) -> None:
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c fsync=off"
-        self._run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
-
-    def stop(self) -> None:
-        self._run("pg_ctl", "-D", "data", "-w", "-m", "immediate", "stop")
-
-    def run(self, *statements: str) -> None:
-        with psycopg.connect(self.dsn, autocommit=True) as connection:
-            for statement in statements:
-                connection.execute(statement.encode())
-
-    def _run(self, program: str, *given: str) -> None:
-        done = subprocess.run(
-            [str(PROGRAMS[-1] / program), *given],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-            **self._as,
-        )
-        assert done.returncode == 0, program
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    # A path of pytest's own is too long for a socket, and closed to the server's user.
-    with tempfile.TemporaryDirectory(prefix="tk-pg-") as folder:
-        running = Server(Path(folder))
-        yield running
-        running.stop()
+    with running() as made:
+        yield made
 
 
 @pytest.fixture
 def dsn(server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
     server.run("DROP TABLE IF EXISTS truekeep_anchors")
-    monkeypatch.setenv(VARIABLE, server.dsn)
-    return server.dsn
+    monkeypatch.setenv(VARIABLE, server.dsn())
+    return server.dsn()
 
 
 @pytest.fixture
@@ -168,7 +117,7 @@ def test_a_server_that_was_restarted_is_found_again_and_one_that_is_gone_refuses
     try:
         with pytest.raises(AnchorUnavailable) as caught:
             put(ledger, "two")
-        assert server.dsn not in str(caught.value)
+        assert server.dsn() not in str(caught.value)
         assert str(server.folder) not in f"{caught.value} {caught.value.hint}"
     finally:
         server.start()

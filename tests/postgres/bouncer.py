@@ -7,9 +7,8 @@ import shutil
 import socket
 import subprocess
 from pathlib import Path
-from typing import Any
 
-from tests.postgres.server import SERVICE, Database
+from tests.postgres.server import SERVER_USER, SERVICE, Database, hand_over
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 _PORT = 6432
@@ -34,14 +33,12 @@ class Bouncer:
 
     def __init__(self, folder: Path, database: Database, size: int = 1) -> None:
         assert PROGRAM is not None
-        given: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
         settings = {"name": database.name, "server": database.server.folder, "folder": folder}
         (folder / "settings").write_text(_SETTINGS.format(**settings, port=_PORT, size=size))
         (folder / "users").write_text(f'"{SERVICE}" ""\n')
-        if given:
-            shutil.chown(folder, "postgres", "postgres")
+        hand_over(folder)
         self._process = subprocess.Popen(
-            [PROGRAM, str(folder / "settings")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **given
+            [PROGRAM, str(folder / "settings")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **SERVER_USER
         )
         assert self._process.stderr is not None
         while b"process up" not in (line := self._process.stderr.readline()):

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.postgres.server import PROGRAMS, Database, Server
+from tests.postgres.server import Database, Server, running
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    if PROGRAMS is None:
-        pytest.skip("PostgreSQL's server is not installed here")
-    # A path of pytest's own is too long for a socket, and closed to the server's user.
-    with tempfile.TemporaryDirectory(prefix="tk-pg-") as folder:
-        running = Server(Path(folder))
-        yield running
-        running.stop()
+    with running() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

