@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.postgres.server import Database, Server
 
-from benchmarks.harness import Figure, cpu_per_call, median_ratio
+from benchmarks.harness import Figure, cpu_per_call, median_ratio, wall_per_call
 from benchmarks.postgres_costs import costs, server_seconds
 from truekeep import Keep
 from truekeep.config import Settings
@@ -30,10 +30,10 @@ TEXT = "The team lead in town {} prefers meetings on Tuesday mornings and dislik
 KEEPS = int(os.environ.get("TRUEKEEP_BENCH_KEEPS", "2000"))
 PER_KEEP = 20
 PARTS = (100, 10, 3, 1)
-"""The openings are measured at these parts of all keeps."""
+"""There is a database with each of these parts of all keeps."""
 _AT_ONCE = 10_000
-SAMPLE = 15
-"""Keeps that are opened at each of them, each once, so that none is fresher in the server's memory than the others."""
+SAMPLE, TURNS = 7, 5
+"""Keeps that are opened in each at a turn, each once, so that none is fresher in the server's memory than others."""
 
 
 def measure() -> list[Figure]:
@@ -55,7 +55,7 @@ def measure() -> list[Figure]:
                 *_by_turns(root, database),
                 *_cold(root, database),
                 *costs(root, database),
-                *_many(root, database),
+                *_many(root, server),
             ]
         finally:
             server.stop()
@@ -89,8 +89,9 @@ def _by_turns(root: Path, database: Database) -> list[Figure]:
         def asking(keep: Keep) -> Callable[[], object]:
             return lambda: keep.recall("When does the team lead in town 77 like to meet?")
 
-        writes = cpu_per_call({"file": writing(file), "postgres": writing(stored)}, rounds=9, repeat=10)
-        reads = cpu_per_call({"file": asking(file), "postgres": asking(stored)}, rounds=9, repeat=20)
+        writes = cpu_per_call({"file": writing(file), "postgres": writing(stored)}, rounds=15, repeat=10)
+        reads = cpu_per_call({"file": asking(file), "postgres": asking(stored)}, rounds=25, repeat=30)
+        walls = wall_per_call({"file": asking(file), "postgres": asking(stored)}, rounds=25, repeat=30)
     return [
         Figure(
             "write in PostgreSQL / in a file, CPU of the process",
@@ -101,6 +102,9 @@ def _by_turns(root: Path, database: Database) -> list[Figure]:
         Figure("CPU of a write in PostgreSQL", statistics.median(writes["postgres"]) * 1e3, "ms"),
         Figure("hot recall in PostgreSQL / in a file, CPU", median_ratio(reads["postgres"], reads["file"]), "x", 1.1),
         Figure("CPU of a hot recall in PostgreSQL", statistics.median(reads["postgres"]) * 1e3, "ms"),
+        Figure(
+            "hot recall in PostgreSQL / in a file, by the wall", median_ratio(walls["postgres"], walls["file"]), "x"
+        ),
     ]
 
 
@@ -112,7 +116,7 @@ def _cold(root: Path, database: Database) -> list[Figure]:
         for where in (None, database):
             _filled(root, where, name, count)
         _opened(root, database, name)
-        file, stored = (_times(root, where, [name] * 9) for where in (None, database))
+        file, stored = (_times(root, where, [name] * 15) for where in (None, database))
         note = f"{statistics.median(file.wall):.0f} ms in a file; quickest {min(stored.wall):.0f} ms"
         figures += [
             Figure(
@@ -145,38 +149,69 @@ def _opened(root: Path, database: Database | None, name: str) -> tuple[float, fl
     return (time.perf_counter() - began) * 1e3, (time.process_time() - used) * 1e3
 
 
-def _many(root: Path, database: Database) -> list[Figure]:
-    """As many keeps as wanted: disk for each, and how long some of them take to open, the more there are."""
-    names = [f"one-{number}" for number in range(SAMPLE)]
-    for name in names:
-        _filled(root, database, name, PER_KEEP)
-    empty, counts, sizes, walls, cpus, pages = _size(database), [], [], [], [], []
-    for part in PARTS:
-        counts.append(max(1, KEEPS // part))
-        for first in range(counts[-2] + 1 if len(counts) > 1 else 1, counts[-1] + 1, _AT_ONCE):
-            _multiply(database, first, min(counts[-1], first + _AT_ONCE - 1))
+class _Crowd:
+    """A database with so many keeps in it, and what opening some of them cost."""
+
+    def __init__(self, root: Path, database: Database, count: int, names: list[str]) -> None:
+        self.database, self.count = database, count
+        for name in names:
+            _filled(root, database, name, PER_KEEP)
+        empty = _size(database)
+        for first in range(1, count + 1, _AT_ONCE):
+            _multiply(database, first, min(count, first + _AT_ONCE - 1))
         database.run("VACUUM ANALYZE")
-        sizes.append((_size(database) - empty) / counts[-1])
-        looked, used = _pages(database), server_seconds(database)
-        times = _times(root, database, names)
-        served = (server_seconds(database) - used) / len(names) * 1e3
-        walls.append(statistics.median(times.wall))
-        cpus.append(statistics.median(times.cpu) + served)
-        pages.append((_pages(database) - looked) / len(names))
-        print(
-            f"{counts[-1]} keeps: {sizes[-1] / 1024:.1f} KB each, opened in {walls[-1]:.1f} ms, "
-            f"{cpus[-1]:.1f} ms CPU, {served:.1f} of them the server's, {pages[-1]:.0f} pages"
-        )
+        self.size = (_size(database) - empty) / count
+        self.walls: list[float] = []
+        self.cpus: list[float] = []
+        """Milliseconds for each opening, the server's part among those of CPU."""
+        self.pages: list[float] = []
+
+    def open(self, root: Path, names: list[str]) -> None:
+        """Open these keeps, none of which was opened since the database was filled."""
+        looked, used = _pages(self.database), server_seconds(self.database)
+        times = _times(root, self.database, names)
+        served = (server_seconds(self.database) - used) * 1e3
+        self.pages.append((_pages(self.database) - looked) / len(names))
+        self.walls.append(statistics.median(times.wall))
+        self.cpus.append((sum(times.cpu) + served) / len(names))
+
+
+def _many(root: Path, server: Server) -> list[Figure]:
+    """As many keeps as wanted in one database, and fewer in others: disk for each, and what opening one costs there.
+
+    Openings are measured by turns, so that the machine's other work hits all of them alike.
+    """
+    names = [f"one-{number}" for number in range(SAMPLE * TURNS)]
+    crowds = []
+    for part in PARTS:
+        # A home of its own: a keep of the same name has another anchor in each database.
+        home = root / f"crowd-{part}"
+        crowds.append((home, _Crowd(home, server.database(), max(1, KEEPS // part), names)))
+        print(f"{crowds[-1][1].count} keeps: {crowds[-1][1].size / 1024:.1f} KB each")
+    for turn in range(TURNS):
+        for home, crowd in crowds:
+            crowd.open(home, names[turn * SAMPLE :][:SAMPLE])
+    found = [crowd for _, crowd in crowds]
+    walls, cpus, pages = (
+        [statistics.median(of) for of in each]
+        for each in zip(*((one.walls, one.cpus, one.pages) for one in found), strict=True)
+    )
+    for one, wall, cpu, looked in zip(found, walls, cpus, pages, strict=True):
+        print(f"{one.count} keeps: opened in {wall:.1f} ms, {cpu:.1f} ms CPU with the server's, {looked:.0f} pages")
+    first, last, counts = found[0], found[-1], [crowd.count for crowd in found]
+    among = f"among {last.count} / {first.count}"
     return [
-        Figure(f"disk for each of {counts[-1]} keeps of {PER_KEEP} memories", sizes[-1] / 1024, "KB"),
-        Figure(f"disk for each keep, {counts[-1]} / {counts[0]}", sizes[-1] / sizes[0], "x", 1.3),
-        Figure(f"opening one of {counts[-1]} keeps", walls[-1], "ms"),
-        Figure(f"opening a keep among {counts[-1]} / {counts[0]}", walls[-1] / walls[0], "x", 1.3),
-        Figure(f"its CPU, the server's too, among {counts[-1]} / {counts[0]}", cpus[-1] / cpus[0], "x", 1.3),
-        Figure(f"pages the server looks at, among {counts[-1]} / {counts[0]}", pages[-1] / pages[0], "x", 1.3),
-        Figure("exponent of the time of an opening by the number of keeps", _exponent(counts, walls), ""),
-        Figure("exponent of the CPU of an opening by the number of keeps", _exponent(counts, cpus), ""),
-        Figure("exponent of the disk by the number of keeps", 1 + _exponent(counts, sizes), ""),
+        Figure(f"disk for each of {last.count} keeps of {PER_KEEP} memories", last.size / 1024, "KB"),
+        Figure(f"disk for each keep, {last.count} / {first.count}", last.size / first.size, "x", 1.3),
+        Figure(f"opening one of {last.count} keeps", walls[-1], "ms"),
+        Figure(f"opening a keep {among}", median_ratio(last.walls, first.walls), "x", 1.3),
+        Figure(f"its CPU, the server's too, {among}", median_ratio(last.cpus, first.cpus), "x", 1.3),
+        Figure(f"pages the server looks at, {among}", median_ratio(last.pages, first.pages), "x", 1.3),
+        *(
+            Figure(f"exponent of the {what} of an opening by the number of keeps", _exponent(counts, each), "")
+            for what, each in (("time", walls), ("CPU", cpus))
+        ),
+        Figure("exponent of the disk by the number of keeps", 1 + _exponent(counts, [one.size for one in found]), ""),
     ]
 
 
