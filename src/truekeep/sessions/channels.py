@@ -119,13 +119,14 @@ class Channels:
             raise InvalidRequest(
                 "A reviewer cannot be retired.", code="built_in_channel", hint="Revoke their tokens: 'truekeep tokens'."
             )
+        known = self.get(name)
         if name in self._settings.channels:
             raise InvalidRequest(
                 "A channel of the settings cannot be retired.",
                 code="built_in_channel",
                 hint="Mute its sources, or leave it out of the settings and of the tokens.",
             )
-        self._write(self.get(name), "retired", by, reason)
+        self._write(known, "retired", by, reason)
 
     def _reopen(self, name: str, by: str, reason: str) -> None:
         """Give a channel of the settings back as they have it, if an older version retired it or enrolled over it.
