@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_info
 from truekeep import embed
 from truekeep.embed import multilingual
 from truekeep.embed.base import EmbedderError
+from truekeep.embed.sentencepiece import index_of
 
 WORDS = ("<unk>", "<s>", "</s>", "\u2581", "\u2581tea", "\u2581with", "\u2581milk", "\u2581noch", "\u2581ein")
 SHAPES = {"d0": (512, 320), "d1": (320, 320), "p1": (512, 320), "d2": (320, 512), "p3": (320, 512), "d3": (512, 512)}
@@ -53,7 +54,7 @@ def _weights() -> bytes:
 
 @pytest.fixture(scope="module")
 def encoder() -> multilingual.SentenceEncoder:
-    return multilingual.SentenceEncoder(_weights(), _words())
+    return multilingual.SentenceEncoder(_weights(), _words(), index_of(_words()))
 
 
 def test_a_text_has_the_same_vector_whichever_texts_share_the_call(encoder: multilingual.SentenceEncoder) -> None:
@@ -101,22 +102,23 @@ def test_encoding_holds_numpy_to_one_thread_and_gives_the_others_back() -> None:
             return super()._run(ids)
 
     seen: list[list[int]] = []
-    watched, before = Watched(_weights(), _words()), threads()
+    watched, before = Watched(_weights(), _words(), index_of(_words())), threads()
     watched.encode(["tea with milk"])
     assert seen == [[1] * len(before)]
     assert threads() == before
 
 
-def test_a_question_unpacks_only_the_blocks_of_its_words_and_finds_the_rows_of_the_whole_table() -> None:
+def test_a_question_unpacks_only_what_its_words_need_and_finds_the_rows_of_the_whole_table() -> None:
     encoder = multilingual.load_encoder()
-    assert encoder._words._blocks == {}
-    encoder.encode(["tea"])
-    assert 0 < len(encoder._words._blocks) < multilingual._BLOCKS
-    ids = np.arange(0, 128_010, 997)
     with np.load(multilingual._packaged("weights.npz"), allow_pickle=False) as stored:
         blocks = [stored[f"q{block + 1}"] for block in range(multilingual._BLOCKS)]
+    assert encoder._words._blocks == {}
+    encoder.encode(["Where is my tea?"])
+    unpacked = sum(map(len, encoder._words._blocks.values()))
+    assert 0 < unpacked < sum(map(len, blocks)) / 4
     whole = np.stack(blocks, axis=1).reshape(-1, multilingual._WIDE)
-    assert np.array_equal(encoder._words.rows(ids), whole[ids])
+    for ids in (np.arange(0, 40_000, 997), np.arange(0, 128_010, 997), np.array([0, 17, 0])):
+        assert np.array_equal(encoder._words.rows(ids), whole[ids])
 
 
 def test_an_embedder_that_is_loaded_ahead_is_the_one_that_is_used() -> None:
@@ -131,3 +133,10 @@ def test_an_embedder_that_is_loaded_ahead_is_the_one_that_is_used() -> None:
 def test_loading_ahead_of_what_cannot_be_loaded_says_nothing() -> None:
     embed.load_ahead("e5:/nowhere")
     embed.load_ahead("none")
+
+
+def test_a_program_of_one_question_gets_the_vectors_of_one_that_goes_on() -> None:
+    texts = ["Where is my desk?", "Wo steht mein Schreibtisch?", "one two three " * 200]
+    for kind in ("query", "passage"):
+        brief = multilingual.MultilingualEmbedder(brief=True).embed(texts, kind)
+        assert np.allclose(brief, embed.default().embed(texts, kind), atol=1e-4)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from threading import RLock, Thread
 
@@ -28,36 +27,40 @@ _LOADING = RLock()
 """Held while an embedder of the house is loaded: whoever needs it meanwhile waits for that one instead of a second."""
 
 
+_LOADED: dict[str, Embedder] = {}
+
+
 def default() -> Embedder:
     """The embedder of a plain install, loaded at the first call and kept.
 
     Without its multilingual half, which is a package of its own, it is MiniLM alone.
     """
-    with _LOADING:
-        return _default()
-
-
-@cache
-def _default() -> Embedder:
-    from truekeep.embed import multilingual  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
-
-    return multilingual.MultilingualEmbedder() if multilingual.found() else _minilm()
+    return _of_the_house("default")
 
 
 def _minilm() -> Embedder:
+    return _of_the_house("minilm")
+
+
+def _of_the_house(spec: str, *, brief: bool = False) -> Embedder:
     with _LOADING:
-        return _english()
+        if spec not in _LOADED:
+            _LOADED[spec] = _load(spec, brief)
+        return _LOADED[spec]
 
 
-@cache
-def _english() -> Embedder:
-    from truekeep.embed import minilm  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
+def _load(spec: str, brief: bool) -> Embedder:
+    from truekeep.embed import minilm, multilingual  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
-    return minilm.load()
+    if spec == "minilm":
+        return minilm.load(brief=brief)
+    if multilingual.found():
+        return multilingual.MultilingualEmbedder(brief=brief)
+    return _of_the_house("minilm", brief=brief)
 
 
 def load_ahead(spec: str) -> None:
-    """Begin to load an embedder of the house, for a program that will need it in a moment.
+    """Begin to load an embedder of the house, for a program that will need it in a moment, for a text or two.
 
     Most of that is unpacking and checking, which a second core does while the first is importing the rest. Whatever
     goes wrong is said to whoever needs the embedder.
@@ -68,7 +71,8 @@ def load_ahead(spec: str) -> None:
 
 def _load_silently(spec: str) -> None:
     with suppress(Exception):
-        _BUILT_IN[spec]()
+        # The first text that is embedded takes several times as long as the second.
+        _of_the_house(spec, brief=True).embed(["a"], "query")
 
 
 def by_name(spec: str) -> Embedder | None:

@@ -16,13 +16,16 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
 
-def load(model: Path | None = None, tokenizer: Path | None = None, *, threads: int = 1) -> OnnxEmbedder:
-    """Load it; a file that is not byte for byte the pinned one is refused."""
+def load(
+    model: Path | None = None, tokenizer: Path | None = None, *, threads: int = 1, brief: bool = False
+) -> OnnxEmbedder:
+    """Load it; a file that is not byte for byte the pinned one is refused. ``brief`` is for a text or two."""
     return OnnxEmbedder(
         _ENCODER,
         pinned_bytes(model or packaged_model(), MODEL_SHA256, _HINT),
         pinned_tokenizer(tokenizer),
         threads=threads,
+        brief=brief,
     )
 
 

