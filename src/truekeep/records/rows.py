@@ -184,9 +184,11 @@ class Versions:
         """One version of a memory, whatever became of it; the newest, or the living one, without a number."""
         if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
             raise InvalidRequest("A version is a whole number.", code="invalid_version")
-        sealed = self._ledger.find_memory(memory_id) if isinstance(memory_id, str) else None
+        if not isinstance(memory_id, str):
+            raise UnknownId("A memory's id is a string.", hint="keep.get_memories() lists them.")
+        sealed = self._ledger.find_memory(memory_id)
         living = [memory_from(sealed)] if sealed is not None and sealed.verified else []
-        kept = [one.memory for one in self.versions(memory_id)] if isinstance(memory_id, str) else []
+        kept = [one.memory for one in self.versions(memory_id)]
         found = [memory for memory in (*kept, *living) if number in (None, memory.version)]
         if number is None and not living:
             # Whoever brings a memory back wants what it said, and not what somebody had put over it by mistake.
