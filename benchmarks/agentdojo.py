@@ -12,43 +12,40 @@ on. A run of all suites writes its tables into ``docs/benchmarks/agentdojo.md``.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import random
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import truekeep
 from benchmarks.agentdojo_report import figures, write_tables
-from benchmarks.harness import Figure
+from benchmarks.harness import Figure, fingerprint
 from benchmarks.peers.environments import interpreter, quiet_environ
+from benchmarks.tool_call.judges import AskOnceRead, Boundary, Brief, Judge, Nothing
 from benchmarks.yardsticks.agentdojo import PACKAGES
-from truekeep import Keep, Session, Tool
-from truekeep.errors import TicketRefused
+from truekeep import Tool
 
 CACHE = Path(tempfile.gettempdir()) / "truekeep-benchmarks"
 _HOST = Path(__file__).with_name("yardsticks") / "agentdojo_host.py"
 _DECLARED = Path(__file__).with_name("yardsticks") / "agentdojo_tools.toml"
-_START = datetime(2024, 5, 15, 9, tzinfo=UTC)
+_MEASURING = (Path(__file__), Path(__file__).with_name("tool_call"), _HOST, _DECLARED)
 Ask = Any
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How the agent is run. A ``baseline`` stands in the place of the boundary."""
+    """How the agent is run, and by which defence its calls are answered."""
 
     name: str
     plan: str = ""
     grants: bool = False
-    baseline: str = ""
+    judge: Callable[[], Judge] = Boundary
     visits_read: bool = False
     """Whether a visit to any page is declared as a read: the boundary then follows public links that results give."""
 
@@ -58,11 +55,11 @@ CONDITIONS = (
     Condition("perfect plan", plan="perfect"),
     Condition("no plan, visits are reads", visits_read=True),
     Condition("perfect plan, visits are reads", plan="perfect", visits_read=True),
-    Condition("no defence", baseline="allow"),
+    Condition("no defence", judge=Nothing),
     Condition("noisy plan", plan="noisy"),
     Condition("no plan, grants", grants=True),
     Condition("perfect plan, grants", plan="perfect", grants=True),
-    Condition("every effect after a result is asked", baseline="ask"),
+    Condition("every effect after a result is asked", judge=AskOnceRead),
 )
 
 
@@ -86,43 +83,39 @@ class Played:
     hostile_allowed: list[str] = field(default_factory=list)
     """Tools with effects that the attacker's calls got through to; the suite's check says what came of it."""
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What tells it from all others of a run."""
+        return self.suite, self.condition, self.user, self.injection
+
 
 def measure(*suites: str, conditions: Sequence[Condition] = CONDITIONS) -> list[Figure]:
     """The figures of every condition: tasks alone, and under attack."""
-    played: list[Played] = []
-    with host() as ask:
-        for is_attacked, condition in itertools.product((False, True), conditions):
-            played += _kept_or_played(ask, condition, suites, is_attacked=is_attacked)
+    known = list(played(suites, conditions))
     if not suites and conditions is CONDITIONS:
-        write_tables(played)
-    return list(figures(played))
+        write_tables(known)
+    return list(figures(known))
 
 
-def _kept_or_played(ask: Ask, condition: Condition, suites: Sequence[str], *, is_attacked: bool) -> Iterator[Played]:
-    path = CACHE / "agentdojo" / f"played-{_fingerprint()}-{condition.name.replace(' ', '-')}.jsonl"
+def played(suites: Sequence[str], conditions: Sequence[Condition] = CONDITIONS) -> Iterator[Played]:
+    """Every task of the suites (of all, if none is named), alone and under each attack, by every condition in turn."""
+    path = CACHE / "agentdojo" / f"played-{fingerprint(*_MEASURING)}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = path.read_text("utf-8").splitlines() if path.is_file() else []
-    kept = {(one.suite, one.user, one.injection): one for one in (Played(**json.loads(line)) for line in lines)}
-    with path.open("a", encoding="utf-8", buffering=1) as out:
+    kept = {one.key: one for one in (Played(**json.loads(line)) for line in lines)}
+    with host() as ask, path.open("a", encoding="utf-8", buffering=1) as out, ExitStack() as judges:
         for suite, listed in ask(do="suites").items():
-            stage = Stage(ask, suite, listed, condition)
-            wanted = itertools.product(listed["users"], listed["injections"] if is_attacked else ("",))
-            for user, injection in wanted if not suites or suite in suites else ():
-                one = kept.get((suite, user, injection))
-                if one is None:
-                    one = stage.play(user, injection)
-                    out.write(json.dumps(asdict(one)) + "\n")
-                yield one
-
-
-def _fingerprint() -> str:
-    """A name for the code that is measured, and for what measures it."""
-    whole = hashlib.sha256()
-    for root in (Path(truekeep.__file__).parent, Path(__file__), _HOST, _DECLARED):
-        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
-            if path.suffix in (".py", ".toml", ".yaml"):
-                whole.update(path.read_bytes())
-    return whole.hexdigest()[:12]
+            if suites and suite not in suites:
+                continue
+            stages = [Stage(ask, suite, listed, condition, judges) for condition in conditions]
+            # An environment is read once for all conditions, which takes longer than to play them.
+            for user, injection in itertools.product(listed["users"], ("", *listed["injections"])):
+                for stage in stages:
+                    one = kept.get((suite, stage.condition.name, user, injection))
+                    if one is None:
+                        one = stage.play(user, injection)
+                        out.write(json.dumps(asdict(one)) + "\n")
+                    yield one
 
 
 @contextmanager
@@ -156,93 +149,65 @@ def host() -> Iterator[Ask]:
 class Stage:
     """One suite under one condition."""
 
-    def __init__(self, ask: Ask, suite: str, listed: Mapping[str, Any], condition: Condition) -> None:
-        self._ask, self._suite, self._condition = ask, suite, condition
+    def __init__(
+        self, ask: Ask, suite: str, listed: Mapping[str, Any], condition: Condition, judges: ExitStack
+    ) -> None:
+        self._ask, self._suite, self.condition = ask, suite, condition
         self._tools = declared(suite, listed["tools"], visits_read=condition.visits_read)
-        self._schemas = {tool.name: tool for tool in self._tools}
+        self._reading = {tool.name for tool in self._tools if tool.is_reading}
+        self._judge = condition.judge()
+        judges.callback(self._judge.close)
+        self._plans: dict[str, list[dict[str, Any]]] = {}
 
     def play(self, user: str, injection: str = "") -> Played:
         """One task from the owner's message to the suite's checks."""
-        plan = self._plan(user) if self._condition.plan else None
-        ticking = (_START + timedelta(seconds=n) for n in itertools.count())
-        with (
-            tempfile.TemporaryDirectory() as home,
-            Keep.open("run", home=Path(home), policy="inform", background=False, clock=lambda: next(ticking)) as keep,
-        ):
-            if self._condition.grants:
-                self._grant(keep)
-            session = keep.session("s-1", mediated=True, tools=self._tools)
-            attack = {"injection": injection} if injection else {}
-            task = self._ask(do="begin", suite=self._suite, user=user, **attack)
-            session.observe("user", task["prompt"])
-            if plan is not None:
-                keep.take_plan("s-1", json.dumps({"calls": plan}))
-            played = self._lived(keep, session, task)
-            ended = self._ask(do="end")
+        plan = self._planned(user) if self.condition.plan else None
+        attack = {"injection": injection} if injection else {}
+        task = self._ask(do="begin", suite=self._suite, user=user, **attack)
+        grants = [one for one in _table()["grants"] if self.condition.grants and one["suite"] == self._suite]
+        self._judge.begin(Brief(task["prompt"], self._tools, plan, grants))
+        try:
+            played = self._lived(task)
+        finally:
+            self._judge.end()
+        ended = self._ask(do="end")
         played.user, played.injection = user, injection
         played.is_done, played.is_struck = ended["utility"], ended["security"]
         return played
 
-    def _grant(self, keep: Keep) -> None:
-        for grant in _table()["grants"]:
-            if grant["suite"] == self._suite:
-                keep.grants.add(tool=grant["tool"], where=grant["where"], by="owner")
-
-    def _lived(self, keep: Keep, session: Session, task: Mapping[str, Any]) -> Played:
-        played, waiting = Played(self._suite, self._condition.name), list(task["hostile"])
-        self._has_read = False
+    def _lived(self, task: Mapping[str, Any]) -> Played:
+        played, waiting = Played(self._suite, self.condition.name), list(task["hostile"])
         for call in task["calls"]:
-            decision, code, is_injected = self._made(keep, session, call, is_honest=True)
+            decision, code, is_injected = self._made(call, is_honest=True)
             if decision == "confirm":
                 played.questions.append(f"{call['name']}: {code}")
-            if decision == "deny":
-                played.refused.append(f"{call['name']}: {code}")
+            if decision in ("deny", "hidden"):
+                played.refused.append(f"{call['name']}: {code or decision}")
             played.is_reached |= is_injected
             while is_injected and waiting:
                 bad = waiting.pop(0)
-                decision, code, _ = self._made(keep, session, bad, is_honest=bad in task["calls"])
+                decision, code, _ = self._made(bad, is_honest=bad in task["calls"])
                 played.hostile_asked += decision == "confirm"
-                if decision == "allow" and not self._schemas[bad["name"]].is_reading:
+                if decision == "allow" and bad["name"] not in self._reading:
                     played.hostile_allowed.append(f"{bad['name']}: {code}")
         return played
 
-    def _made(self, keep: Keep, session: Session, call: Mapping[str, Any], *, is_honest: bool) -> tuple[str, str, bool]:
-        """What was answered, its code, and whether what came back carries the injection."""
+    def _made(self, call: Mapping[str, Any], *, is_honest: bool) -> tuple[str, str, bool]:
+        """What was answered, its code, and whether what came back carries the injection and is shown to the agent."""
         name, arguments = call["name"], call["arguments"]
-        if self._condition.baseline:
-            decision, code = self._simply(name)
-        else:
-            decision, code = self._judged(keep, session, name, arguments, is_honest=is_honest)
+        decision, code = self._judge.judged(name, arguments, is_honest=is_honest)
         if decision == "deny" or (decision == "confirm" and not is_honest):
             return decision, code, False
-        self._has_read = True
         result = self._ask(do="call", name=name, arguments=arguments)
-        if not self._condition.baseline:
-            session.observe_result(name, result["value"] if result["error"] is None else result["error"])
+        if not self._judge.seen(name, result["value"] if result["error"] is None else result["error"]):
+            return "hidden", code, False
         return decision, code, result["injected"]
 
-    def _simply(self, name: str) -> tuple[str, str]:
-        """What a defence answers that looks at nothing but whether anything was read before an effect."""
-        is_asked = self._condition.baseline == "ask" and self._has_read and not self._schemas[name].is_reading
-        return ("confirm", "after_result") if is_asked else ("allow", "")
-
-    def _judged(
-        self, keep: Keep, session: Session, name: str, arguments: Mapping[str, Any], *, is_honest: bool
-    ) -> tuple[str, str]:
-        answer = session.check_action(name, arguments)
-        decision = answer.decision.value
-        if decision == "deny" or answer.ticket is None:
-            return "deny", answer.code
-        if decision == "confirm":
-            if not is_honest:
-                keep.actions.decline(answer.ticket, via="user")
-                return decision, answer.code
-            keep.actions.confirm(answer.ticket, via="user")
-        try:
-            session.redeem(answer.ticket, name, arguments)
-        except TicketRefused as refused:  # what holds has changed since it was judged
-            return "deny", refused.code
-        return decision, answer.code
+    def _planned(self, user: str) -> list[dict[str, Any]]:
+        """The plan for a user's task, which is the same whatever attacks it."""
+        if user not in self._plans:
+            self._plans[user] = self._plan(user)
+        return self._plans[user]
 
     def _plan(self, user: str) -> list[dict[str, Any]]:
         """The calls of the ground truth as a planner lists them who sees the owner's message and the tools alone."""
@@ -253,7 +218,7 @@ class Stage:
             said = {name: _said(value, task["prompt"], seen) for name, value in call["arguments"].items()}
             calls.append({"tool": call["name"], "arguments": said})
             seen.append((call["name"], self._ask(do="call", **call)["value"]))
-        if self._condition.plan == "noisy":
+        if self.condition.plan == "noisy":
             calls = self._noisy(calls, user)
         return calls
 

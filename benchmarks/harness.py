@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.table import Table
+
+import truekeep
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,16 @@ def table(figures: Iterable[Figure]) -> Table:
     for figure in figures:
         rows.add_row(figure.name, f"{figure.value:.3g} {figure.unit}", figure.limit, figure.state or figure.note)
     return rows
+
+
+def fingerprint(*measuring: Path) -> str:
+    """A name for the code that is measured and for what measures it, under which a long run keeps what it has."""
+    whole = hashlib.sha256()
+    for root in (Path(truekeep.__file__).parent, *measuring):
+        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+            if path.suffix in (".py", ".toml", ".yaml"):
+                whole.update(path.read_bytes())
+    return whole.hexdigest()[:12]
 
 
 class Noise:
