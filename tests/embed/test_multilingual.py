@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 from truekeep import embed
 from truekeep.embed import multilingual
 from truekeep.embed.base import EmbedderError
-from truekeep.embed.sentencepiece import index_of
+from truekeep.embed.multilingual import index_of
 
 WORDS = ("<unk>", "<s>", "</s>", "\u2581", "\u2581tea", "\u2581with", "\u2581milk", "\u2581noch", "\u2581ein")
 SHAPES = {"d0": (512, 320), "d1": (320, 320), "p1": (512, 320), "d2": (320, 512), "p3": (320, 512), "d3": (512, 512)}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truekeep.embed import multilingual
-from truekeep.embed.sentencepiece import WordList, index_of
+from truekeep.embed.multilingual import WordList, index_of
 
 MODEL = multilingual._packaged("sp.model")
 SIGNS = string.printable + "äöüßéñçřžš日本語中文한국어อักษรไทยاللغةрусский ﬁ①１\u200b\u0301\u2581😀"
