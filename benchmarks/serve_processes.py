@@ -22,7 +22,7 @@ from tests.postgres.hosts import Host, environment
 from tests.postgres.server import Database, Server
 
 from benchmarks.harness import Figure
-from benchmarks.postgres import PER_KEEP, _multiply
+from benchmarks.postgres_crowds import PER_KEEP, multiply
 from benchmarks.serve_world import CREATE, SEARCH, Line, all_cpu, parcel, query_of, served, text_of
 
 KEEPS = 50
@@ -134,7 +134,7 @@ def _cold(root: Path, database: Database) -> list[Figure]:
         asyncio.run(_asked(port, secret))
         few = _each(port, secret, process.pid)
         count = database.run("SELECT count(*) FROM truekeep.keeps")[0][0]
-        _multiply(database, 1, MANY)
+        multiply(database, 1, MANY)
         many = _each(port, secret, process.pid)
         held = database.run("SELECT count(*) FROM truekeep.keeps")[0][0]
     ratio = many / few

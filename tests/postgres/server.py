@@ -76,7 +76,7 @@ def kill_all(data: Path) -> None:
 
 
 class Server:
-    """A cluster in a folder, started and stopped at will, with a database for whoever asks."""
+    """A cluster in a folder, new or as it was left, started and stopped at will, with a database for whoever asks."""
 
     def __init__(self, folder: Path, *, copy_of: Server | None = None, programs: Path | None = PROGRAMS) -> None:
         self.folder = folder
@@ -86,6 +86,9 @@ class Server:
             # A standby that follows the other server.
             source = ("-h", str(copy_of.folder), "-U", "owner")
             self._run("pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", *source)
+            self.start()
+            return
+        if (folder / "data").exists():
             self.start()
             return
         self._run("initdb", "-D", "data", "-U", "owner", "--auth=trust", "--no-sync", "--locale=C.UTF-8")
