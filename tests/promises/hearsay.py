@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from tests.promises.agreement import Operation
 from tests.promises.attempts import Overstep, TurnDown, WipeOut, Wonder
+from tests.promises.neighbours import LookOver, Trespass
 from tests.promises.operations import anywhere, hearsay_writes, kinds, numbers, one_of, read_channels, sessions, ways
 from tests.promises.talking import Jot
+from tests.promises.tampering import Alter, Drop, Replay, RollBack
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import (
     CALLS,
@@ -220,6 +222,12 @@ HEARSAY: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Wonder, sessions, st.sampled_from(CALLS)),
         st.builds(TurnDown, numbers),
         st.builds(WipeOut, numbers),
+    ),
+    "extra_trespass": one_of(
+        st.builds(Trespass, st.integers(0, 50)), st.builds(Trespass, st.integers(0, 50)), st.builds(LookOver, sessions)
+    ),
+    "extra_tampered": one_of(
+        st.builds(Alter, numbers), st.builds(Replay, numbers), st.builds(Drop, numbers), st.builds(RollBack)
     ),
 }
 """Every way in which hearsay comes in, in groups of about equal weight."""

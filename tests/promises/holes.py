@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import strategies as st
 
-from tests.promises import broken
+from tests.promises import broken, broken_at_rest, broken_between
 from tests.promises.acting import CarryOut
 from tests.promises.attempts import TurnDown
-from tests.promises.looking import ListAll
+from tests.promises.looking import Freeze, ListAll
 from tests.promises.machine import EVERYTHING, Rules
+from tests.promises.neighbours import LookOver, Trespass
 from tests.promises.operations import numbers, one_of, parents, people, sessions, systems
+from tests.promises.tampering import Alter, Drop, RollBack
 from tests.promises.vocabulary import HONEST, ODD, wordings
 from tests.promises.world import ALONE, INFORMED, World
-from tests.promises.writing import Remember
+from tests.promises.writing import Delete, Remember
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,14 @@ _NOTED: Rules = {
     "lists": st.builds(ListAll, sessions),
     "notes": st.builds(Remember, st.just("agent"), _FIRST, session=sessions),
 }
+_BESIDE: Rules = {"looks_over": st.builds(LookOver, sessions)}
+_TRESPASSES: Rules = {"trespasses": st.builds(Trespass, st.integers(0, 50))}
+_FROZEN: Rules = {"freezes": st.builds(Freeze, sessions, st.just(False))}
+_ANEW: Rules = {"freezes": st.builds(Freeze, sessions, st.just(True)), "deletes": st.builds(Delete, numbers, people)}
+_DELETED: Rules = {"deletes": st.builds(Delete, numbers, people)}
+_ALTERED: Rules = {"alters": st.builds(Alter, numbers)}
+_DROPPED: Rules = {"drops": st.builds(Drop, numbers)}
+_ROLLED: Rules = {"rolls_back": st.builds(RollBack)}
 
 BROKEN = (
     Broken(broken.labels_are_believed, ("extra_read",), promise="P3"),
@@ -72,4 +82,16 @@ BROKEN = (
     Broken(broken.shown_hearsay_leaves_no_trace, ("begin", "is_read"), INFORMED, "P3", directed=_NOTED),
     Broken(broken.read_hearsay_leaves_no_trace, ("begin", "extra_observed", "agent_writes"), promise="P3"),
     Broken(broken.roles_are_believed, ("extra_observed", "distil"), promise="P3"),
+    Broken(broken_between.ids_are_found_next_door, (), promise="P4", directed=_TRESPASSES),
+    Broken(broken_between.errors_tell_whose_it_is, (), promise="P4", directed=_TRESPASSES),
+    Broken(broken_between.one_list_for_all, ("owner_says",), promise="P4", directed=_BESIDE),
+    Broken(broken_between.a_write_lands_next_door, ("owner_says",), promise="P4", directed=_BESIDE),
+    Broken(broken_at_rest.snapshots_follow_the_memories, ("owner_says",), promise="P6", directed=_FROZEN),
+    Broken(broken_at_rest.a_write_drops_snapshots, ("owner_says",), promise="P6", directed=_FROZEN),
+    Broken(broken_at_rest.snapshots_list_the_deleted, ("owner_says",), promise="P6", directed=_ANEW),
+    Broken(broken_at_rest.rows_are_believed, ("owner_says",), promise="P7", directed=_ALTERED),
+    Broken(broken_at_rest.gaps_are_overlooked, ("owner_says",), promise="P7", directed=_DROPPED),
+    Broken(broken_at_rest.anchors_are_not_asked, ("owner_says",), promise="P7", directed=_ROLLED),
+    Broken(broken_at_rest.the_store_tidies_up, ("owner_says",), promise="P8"),
+    Broken(broken_at_rest.deletions_are_private, ("owner_says",), promise="P8", directed=_DELETED),
 )

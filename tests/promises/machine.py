@@ -11,6 +11,7 @@ from tests.promises.agreement import Operation
 from tests.promises.comparison import compare
 from tests.promises.deciding import Pass
 from tests.promises.hearsay import HEARSAY
+from tests.promises.holding import hold
 from tests.promises.operations import OPERATIONS
 from tests.promises.twins import Twins
 from tests.promises.world import World
@@ -39,6 +40,7 @@ class Promises(RuleBasedStateMachine):
         operation.run(self.twins)
         if self._heads() != before or isinstance(operation, Pass):
             compare(self.twins, self.step)
+        hold(self.twins, self.step)
 
     def _heads(self) -> tuple[int, ...]:
         """Where the two audit logs stand: a step that wrote nothing changed nothing."""

@@ -115,7 +115,8 @@ class Misquote:
         stored = side.stored(outcome)
         text = stored.text if stored is not None else self.twist.claimed
         held = {said, PLANT} if self.way == HELD else set()
-        most = Standing.OWNER if text in self._whole(said) | held else Standing.HEARSAY
+        is_owners = text in self._whole(said) | held or side.is_passage(self.session, self._message()[1], text)
+        most = Standing.OWNER if is_owners else Standing.HEARSAY
         return side.took(outcome, text, "agent", self.session, {}, extra=False, most=most)
 
     def _reawaken(self, side: Side, said: str, quote: str) -> str:

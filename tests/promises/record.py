@@ -96,6 +96,8 @@ class Record:
     read: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     firsts: dict[str, Standing] = field(default_factory=dict)
     """Who was first to mention a telling value or a claim; the owner's word clears it."""
+    frozen: dict[str, str] = field(default_factory=dict)
+    """The snapshots of sessions, as they were made."""
     credits: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Good less bad outcomes of runs that used the memory as it then read."""
 

@@ -12,8 +12,10 @@ from tests.promises.record import Outcome, PromiseBroken, Record, Written, answe
 from tests.promises.vocabulary import meaning
 from tests.promises.world import CLEARING
 from truekeep import Keep
+from truekeep.errors import StoreError
 from truekeep.extract.conversation import Message
 from truekeep.handles import Handle, Session
+from truekeep.stores.base import Row
 from truekeep.stores.records import memory_from
 from truekeep.types import Memory, Standing, Verdict
 
@@ -29,20 +31,43 @@ class Side(Record):
     """A keep and its record."""
 
     home: Path = field(kw_only=True)
+    relics: dict[tuple[str, int], Row] = field(default_factory=dict)
+    """Every stored row as an intruder last saw it."""
+    kept_at: int = 0
+    """The newest event when the files were last copied."""
     _cleared: int = 0
 
     def __post_init__(self) -> None:
-        self.keep = self._open()
+        self.settings = replace(self.world.settings(), store=stores[-1])
+        self.keep = self.open()
 
-    def _open(self) -> Keep:
-        settings = replace(self.world.settings(), store=stores[-1])
-        name = f"k{self.home.parent.name}-{self.home.name}" if settings.store else "k"
-        return Keep.open(name, home=self.home, settings=settings, clock=self.clock, background=False)
+    @property
+    def is_in_database(self) -> bool:
+        """Whether the keep is in a database, and not in a file."""
+        return bool(self.settings.store)
+
+    @property
+    def name_of_keep(self) -> str:
+        """What the keep is called where it is stored."""
+        return f"k{self.home.parent.name}-{self.home.name}" if self.is_in_database else "k"
+
+    def open(self) -> Keep:
+        """The keep, opened once more."""
+        return Keep.open(self.name_of_keep, home=self.home, settings=self.settings, clock=self.clock, background=False)
 
     def reopen(self) -> None:
         """Everything has to survive a restart."""
         self.keep.close()
-        self.keep = self._open()
+        self.keep = self.open()
+
+    def can_be_reopened(self) -> bool:
+        """Open the keep anew, unless that is refused because of what was done to its bytes."""
+        self.keep.close()
+        try:
+            self.keep = self.open()
+        except StoreError:
+            return False
+        return True
 
     def memories(self) -> dict[str, Memory]:
         """Every memory in the store, expired or not."""
@@ -106,8 +131,7 @@ class Side(Record):
     ) -> Outcome:
         """Offer new content for a memory."""
         if way == HANDLE:
-            handle = self.keep.bind(via, session=session)
-            outcome = attempt(lambda: handle.update_memory(memory_id, text, **fields))
+            outcome = attempt(lambda: self.keep.bind(via, session=session).update_memory(memory_id, text, **fields))
         else:
             outcome = attempt(lambda: self.keep.update_memory(memory_id, text, via=via, session=session, **fields))
         return self.took(outcome, text, via, session, fields, extra=extra)
@@ -148,10 +172,13 @@ class Side(Record):
         """Write down what the gate made of a text, and insist that it stands no higher than it may."""
         if not outcome.ok or outcome.code == "batch_refused":
             return outcome
-        parents = tuple(fields.get("parents", ()))
+        parents, stored = tuple(fields.get("parents", ())), self.stored(outcome)
+        quote = fields.get("quote")
+        if stored is not None and quote and self.is_passage(session, quote, stored.text):
+            # What was quoted is kept as the person said it; the agent's wording of it is not.
+            text, most = stored.text, Standing.OWNER
         if most is None:
-            most = self.most(text, via, session, fields.get("principal"), parents, fields.get("quote"))
-        stored = self.stored(outcome)
+            most = self.most(text, via, session, fields.get("principal"), parents, quote)
         if stored is not None and stored.standing > most:
             raise PromiseBroken(f"P3: {text!r} over {via} stands as {stored.standing.label}, at most {most.label}")
         if stored is not None or most is Standing.HEARSAY:
@@ -160,6 +187,10 @@ class Side(Record):
             who = stored.origin.principal
             self.note(stored, Written(text, meaning(text), via, who, most, parents, None, extra))
         return replace(outcome, is_doubtful=most is Standing.HEARSAY or via == "agent")
+
+    def is_passage(self, session: str | None, quote: str, text: str) -> bool:
+        """Whether a text is what the person behind the session said around a quote."""
+        return quote in text and any(text in one for one in self.said.get(session or "", ()))
 
     def stored(self, outcome: Outcome) -> Memory | None:
         """The memory that an outcome is about, in the store or in the queue."""
@@ -229,9 +260,24 @@ class Side(Record):
         door = self.within(way, session)
         taken = door.snapshot if door is not None else lambda **options: self.keep.snapshot(session, **options)
         outcome = attempt(lambda: taken(refresh=refresh))
-        if outcome.ok and outcome.value.shows_hearsay:
+        if not outcome.ok:
+            return outcome
+        text = outcome.value.text
+        if outcome.value.shows_hearsay:
             raise PromiseBroken("P3: a snapshot shows hearsay")
+        if not refresh and text != self.frozen.get(session, text):
+            raise PromiseBroken(f"P6: the snapshot of {session} changed without a refresh")
+        if session not in self.frozen or refresh:
+            self._lists_what_is_there(text)
+        self.frozen[session] = text
         return outcome
+
+    def _lists_what_is_there(self, snapshot: str) -> None:
+        """A snapshot that is made now tells of nothing that the keep no longer holds."""
+        held = [memory.text for memory in self.memories().values()]
+        for told in {known.text for known in self.versions.values()}.difference(held):
+            if told in snapshot and not any(told in one for one in held):
+                raise PromiseBroken(f"P6: a new snapshot lists {told!r}, which is gone")
 
     # People
 

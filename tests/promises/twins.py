@@ -76,6 +76,10 @@ class Twins:
     """Sessions in whose working memory hearsay left something."""
     taken_back: set[Fact] = field(default_factory=set)
     """What hearsay said and hearsay itself replaced: the keep no longer holds it."""
+    books: dict[str, Any] = field(default_factory=dict)
+    """What was seen of each keep after the last step, for ``holding``."""
+    neighbour: Any = None
+    """Another keep beside the laden one, for ``neighbours``."""
     has_echo: bool = False
     """Whether an enrolled system repeated what only hearsay says."""
 
@@ -90,6 +94,8 @@ class Twins:
         """Let go of both keeps and their files."""
         for side in self.sides:
             side.keep.close()
+        if self.neighbour is not None:
+            self.neighbour.keep.close()
         shutil.rmtree(self.home)
 
     @property
