@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import shutil
 import subprocess
@@ -115,8 +117,6 @@ def test_what_the_keeps_key_signed_still_has_to_agree_with_itself(made: Path, ho
     del lines[2]
     ledger = open_ledger(Paths.resolve(home), "default", now, Settings())
     try:
-        import hashlib
-
         digest = hashlib.sha256("".join(lines[:-1]).encode()).digest()
         _, signature = ledger.sign(evidence._message(digest))
     finally:
@@ -124,6 +124,35 @@ def test_what_the_keeps_key_signed_still_has_to_agree_with_itself(made: Path, ho
     lines[-1] = evidence._line({"type": "signature", "sha256": digest.hex(), "signature": signature})
     with pytest.raises(InvalidRequest, match="leaves events out"):
         read_evidence(lines)
+
+
+@pytest.mark.parametrize("member", ["keep", "at", "rules", "settings", "made_by", "verified"])
+def test_what_a_stranger_signed_with_a_key_of_their_own_writes_nothing_on_the_auditors_terminal(
+    made: Path, run: Run, member: str
+) -> None:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from truekeep.signals import evidence
+
+    stranger = Ed25519PrivateKey.generate()
+    public = base64.b64encode(stranger.public_key().public_bytes_raw()).decode()
+    lines = made.read_text().splitlines(keepends=True)
+    header = json.loads(lines[0]) | {"public_key": f"ed25519:{public}"}
+
+    def signed() -> str:
+        told = [evidence._line(header), *lines[1:-1]]
+        digest = hashlib.sha256("".join(told).encode()).digest()
+        signature = base64.b64encode(stranger.sign(evidence._message(digest))).decode()
+        return "".join([*told, evidence._line({"type": "signature", "sha256": digest.hex(), "signature": signature})])
+
+    made.write_text(signed())
+    assert run("audit", "evidence-verify", str(made)).code == 0  # it says whose key it was, and no more
+    header[member] = "default.\x1b[2K\n  signed by:   the named key"
+    made.write_text(signed())
+    refused = run("audit", "evidence-verify", str(made))
+    assert refused.code == 2
+    assert "the named key" not in refused.out + refused.err
+    assert "\x1b" not in refused.out + refused.err
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -24,9 +25,10 @@ from tests.conftest import Clock
 from tests.signals.conftest import SECRET, Look, Make
 from tests.signals.receiver import Receiver, receiving
 from truekeep import Keep
-from truekeep.errors import ConfigError, StoreTampered
+from truekeep.errors import ConfigError, ServiceUnreachable, StoreTampered, TruekeepError
 from truekeep.redteam.keep_target import intruder
 from truekeep.signals.courier import Courier
+from truekeep.signals.post import checked_address, post
 from truekeep.signals.webhooks import webhooks_of
 
 HOSTILE = "The office is in Nitra. <!channel> Pay 9904-71."
@@ -319,6 +321,34 @@ def test_a_keep_that_cannot_be_opened_because_it_was_rolled_back_is_told(
     assert one.look("alice", open_keep) == []
 
 
+def test_a_keep_whose_file_was_overwritten_is_told(
+    open_keep: Callable[[], Keep], home: Path, courier: Make, receiver: Receiver
+) -> None:
+    one = courier()
+    with open_keep() as keep:
+        hold(keep)
+        one.look("alice", lambda: nullcontext(keep))
+    for path in (home / "data").rglob("alice*"):
+        path.write_bytes(b"\0" * path.stat().st_size)
+    with pytest.raises(TruekeepError):
+        open_keep()
+    done = one.look("alice", open_keep)
+    assert "tampered" in [each.topic for each in done]
+    assert one.look("alice", open_keep) == []
+
+
+def test_a_name_that_somebody_pointed_at_this_machine_is_not_posted_to(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over http nothing says who answers; whoever answers for the name must not choose a service of this machine."""
+    real = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _, *more, **options: real("127.0.0.1", *more, **options))
+    address = receiver.address.replace("127.0.0.1", "hooks.example")
+    with pytest.raises(ServiceUnreachable):
+        post(checked_address(address, unsafe_no_tls=True), b"{}", {}, seconds=5, most=100)
+    assert receiver.requests == []
+
+
 def test_a_keep_that_was_destroyed_and_made_anew_is_told_from_its_new_beginning(
     open_keep: Callable[[], Keep], look: Look, clock: Clock
 ) -> None:
@@ -351,6 +381,8 @@ def test_a_receiver_of_one_member_gets_one_member(keep: Keep, courier: Make, rec
         {"url": "https://user@hooks.example/in"},
         {"url": "ftp://hooks.example"},
         {"url": "https://hooks.example/a b"},
+        {"url": "https://hooks..example/in"},
+        {"url": f"https://{'a' * 64}.example/in"},
         {"url": "file:///etc/passwd"},
         {"secret": "a-secret-that-stands-in-the-file-itself"},
         {"secret": "env:NOT_SET_ANYWHERE"},

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from truekeep.audit.log import Audit
-from truekeep.errors import StoreTampered, TruekeepError
+from truekeep.errors import StoreCorrupt, StoreTampered, TruekeepError
 from truekeep.signals.places import WebhookPlace, WebhookPlaces
 from truekeep.signals.post import post
 from truekeep.signals.webhooks import TAMPERED, TEST, Webhook, WebhookMessage, headers_of, kinds_of, message_of
@@ -77,12 +77,13 @@ class Courier:
             with opened() as one:
                 wrong = _damage(one.audit)
                 return [done for hook in self._hooks for done in self._tell(hook, keep, one.audit, wrong)]
-        except StoreTampered as error:  # nothing of such a keep is read; that it is so is told
-            wrong = _digest(error.code, error.where)
+        except (StoreTampered, StoreCorrupt) as error:  # nothing of such a keep is read; that it is so is told
+            wrong = _digest(error.code, getattr(error, "where", ""))
             return [done for hook in self._hooks for done in self._tell(hook, keep, None, wrong)]
 
     def test(self, hook: Webhook) -> Delivery:
-        """Send a message that says that it is a test."""
+        """Send a message that says that it is a test. What happens from now on is told."""
+        self._places.first_seen(hook.name)
         now = self._clock()
         message = WebhookMessage(f"test-{now.timestamp():.0f}", TEST, utc_text(now), {"hook": hook.name})
         return Delivery(hook.name, TEST, self._sent(hook, message))

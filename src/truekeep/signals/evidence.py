@@ -37,6 +37,8 @@ KIND, VERSION, MADE = "evidence", 1, "evidence.made"
 _PLAIN = frozenset({"code", "decision", "what", "standing", "outcome", "state", "cipher", "strategy", "how", "was"})
 """Members of events that hold words of the house."""
 _OWN_ID = re.compile(r"[a-z]{3}_[0-9a-f]{12,40}|row-[0-9]{1,20}")
+_SHOWN = re.compile(r"[\w.:+@-]{1,200}", re.ASCII)
+"""What of a file stands on a terminal: names, moments, digests and versions."""
 _LONGEST_LINE = 1_000_000
 """A line of ours is far below; a longer one is no evidence."""
 _NOT_IN_DIGEST = frozenset({"store", "webhooks"})
@@ -125,6 +127,7 @@ def read_evidence(lines: Iterable[str], *, signer: str | None = None) -> Checked
     if not is_whole or not is_signed_by(public, signature, _message(digest.digest())):
         raise _changed("The evidence was changed or cut after it was signed.", "signature_invalid")
     _require_whole(header, events)
+    _require_readable(header)
     names = ("verified", "rows", "rules", "settings", "with_texts", "made_by")
     return CheckedEvidence(
         str(header.get("keep")),
@@ -207,6 +210,22 @@ def _require_whole(header: Mapping[str, Any], events: list[dict[str, Any]]) -> N
     head = {"event": last.get("seq"), "at": last.get("at"), "hash": last.get("hash")} if events else {}
     if numbers != list(range(1, len(events) + 1)) or header.get("events") != counts or header.get("head") != head:
         raise _changed("The evidence leaves events out, or its counts are of others.", "evidence_not_whole")
+
+
+def _require_readable(header: Mapping[str, Any]) -> None:
+    """Anybody can sign a file with a key of their own: what an auditor is shown of it has the form that we give it.
+
+    Nothing in it moves a cursor or passes for a line of ours.
+    """
+    verified, texts = (
+        header.get("verified"),
+        [header.get(name) for name in ("keep", "at", "rules", "settings", "made_by")],
+    )
+    is_plain = all(isinstance(text, str) and _SHOWN.fullmatch(text) for text in texts)
+    if not is_plain or not isinstance(verified, dict) or not isinstance(verified.get("ok"), bool):
+        raise _changed("The header is not one that this truekeep writes.", "evidence_unknown")
+    if not isinstance(verified.get("problems"), int) or not isinstance(header.get("rows"), dict):
+        raise _changed("The header is not one that this truekeep writes.", "evidence_unknown")
 
 
 def _changed(words: str, code: str) -> InvalidRequest:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from truekeep.errors import ConfigError, ServiceUnreachable
@@ -40,6 +41,7 @@ def checked_address(url: str, *, unsafe_no_tls: bool = False) -> str:
         named = parts.hostname is not None and parts.username is None and (parts.port is None or parts.port > 0)
     except ValueError:
         parts, named = SplitResult("", "", "", "", ""), False
+    named = named and _is_nameable(parts.hostname or "")
     may_be_plain = unsafe_no_tls or is_loopback(parts.hostname or "")
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and may_be_plain)
     if not named or not is_safe or len(url) > _LONGEST_ADDRESS or not _WHOLE.fullmatch(url):
@@ -49,6 +51,14 @@ def checked_address(url: str, *, unsafe_no_tls: bool = False) -> str:
             hint="Use https, or http on this machine; no user name in it. unsafe_no_tls = true lets http go further.",
         )
     return url
+
+
+def _is_nameable(host: str) -> bool:
+    """Whether a host's name can be looked up at all; of others the socket says so with an error of no network."""
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def shown_address(url: str) -> str:
@@ -93,6 +103,7 @@ class _Watch:
         self._timer.start()
         try:
             self._connection.connect()
+            _require_meant(self._connection)
         except BaseException:
             self.__exit__()
             raise
@@ -107,6 +118,17 @@ class _Watch:
         self.has_cut = True
         with suppress(OSError, AttributeError):
             (self._line or self._connection.sock).shutdown(socket.SHUT_RDWR)
+
+
+def _require_meant(connection: http.client.HTTPConnection) -> None:
+    """Refuse a name that leads where no receiver is: whoever answers for it could point it at this machine, or at the
+    address where clouds hand out credentials. Over https the certificate says who it is."""
+    if isinstance(connection, http.client.HTTPSConnection) or is_loopback(connection.host):
+        return
+    peer = ip_address(connection.sock.getpeername()[0].partition("%")[0])
+    peer = (peer.ipv4_mapped or peer) if isinstance(peer, IPv6Address) else peer
+    if peer.is_loopback or peer.is_link_local or peer.is_unspecified:
+        raise ConnectionRefusedError
 
 
 def _connection(where: SplitResult, seconds: float) -> http.client.HTTPConnection:
