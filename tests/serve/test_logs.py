@@ -21,7 +21,7 @@ def calls() -> list[tuple[str, ast.Call]]:
 
 
 def test_every_event_is_documented() -> None:
-    page = (ROOT / "docs" / "service.md").read_text()
+    page = (ROOT / "docs" / "operations.md").read_text()
     assert [name for name in EVENTS if f"| `{name}` |" not in page] == []
 
 

@@ -71,7 +71,7 @@ def test_no_label_names_a_keep_a_token_or_what_was_said(text: str) -> None:
 
 
 def test_every_metric_is_documented(text: str) -> None:
-    page = (ROOT / "docs" / "service.md").read_text()
+    page = (ROOT / "docs" / "operations.md").read_text()
     names = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
     assert len(names) >= 9
     assert [name for name in names if f"`{name}`" not in page] == []

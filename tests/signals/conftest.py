@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import run
 from tests.conftest import Clock
+from tests.serve.conftest import service
 from tests.signals.receiver import Receiver, receiving
 from truekeep import Keep
 from truekeep.config import Paths
@@ -19,7 +20,7 @@ from truekeep.signals.courier import Courier, Delivery
 from truekeep.signals.places import WebhookPlaces
 from truekeep.signals.webhooks import webhooks_of
 
-__all__ = ["run"]
+__all__ = ["run", "service"]
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 Look = Callable[[Keep], list[Delivery]]
 Make = Callable[..., Courier]

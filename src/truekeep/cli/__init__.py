@@ -44,6 +44,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "prompts": ("prompts:prompts", "Check, add and approve extraction prompts."),
     "redteam": ("redteam:redteam", "Attack the defences, and measure them on your own texts."),
     "serve": ("serve:serve", "Serve REST and MCP over HTTP, on this machine by default."),
+    "top": ("top:top", "Show what happens now: sessions, calls, what waits, and alerts."),
     "webhooks": ("webhooks:webhooks", "Tell other systems what waits or goes wrong."),
     "config": ("config:config", "Show the settings that count, without secrets."),
     "tokens": ("tokens:tokens", "Add, list and revoke the tokens of the service's callers."),

@@ -6,7 +6,7 @@ import os
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -46,6 +46,12 @@ class Metrics:
             self._counts.setdefault(name, Counter())[tuple(sorted(labels.items()))] += 1
         for counted, _ in self._listeners:
             counted(name, labels)
+
+    def total(self, name: str, label: str = "", values: Collection[str] = ()) -> int:
+        """How much was counted in this process, of all or where a label has one of some values."""
+        with self._lock:
+            counted = self._counts.get(name, Counter())
+            return sum(count for key, count in counted.items() if not label or dict(key).get(label) in values)
 
     def gauge(self, name: str, text: str, read: Callable[[], float]) -> None:
         """A value that is read when somebody asks."""

@@ -1,4 +1,4 @@
-"""Posting to an address that an operator configured: no redirects, no proxies, bounded in time and in what is read."""
+"""Asking an address that an operator configured: no redirects, no proxies, bounded in time and in what is read."""
 
 from __future__ import annotations
 
@@ -72,12 +72,23 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, m
 
     ``seconds`` bounds all of it: whoever sends an answer byte by byte is cut off.
     """
+    return _asked("POST", url, body, headers, seconds, most)
+
+
+def fetch(url: str, headers: Mapping[str, str], *, seconds: float, most: int) -> PostAnswer:
+    """The same without a body, for what only reads."""
+    return _asked("GET", url, None, headers, seconds, most)
+
+
+def _asked(
+    method: str, url: str, body: bytes | None, headers: Mapping[str, str], seconds: float, most: int
+) -> PostAnswer:
     where = urlsplit(url)
     watch = _Watch(_connection(where, seconds), seconds)
     target = f"{where.path or '/'}{'?' + where.query if where.query else ''}"
     try:
         with watch as connection:
-            connection.request("POST", target, body, {"User-Agent": "truekeep", "Connection": "close", **headers})
+            connection.request(method, target, body, {"User-Agent": "truekeep", "Connection": "close", **headers})
             answer = connection.getresponse()
             content = answer.read(most)
         if watch.has_cut:  # half of the headers would pass for all of them
