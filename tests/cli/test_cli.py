@@ -142,27 +142,7 @@ def test_the_doctor_names_parts_places_and_modes(run: Run, home: Path) -> None:
     (home / "keys" / "master.key").chmod(0o644)
     careless = run("doctor", "--format", "json")
     assert careless.code == 1
-    assert next(check for check in careless.json if check["name"] == "key master")["hint"].startswith("chmod")
-
-
-def test_the_doctor_ends_with_a_verdict_and_the_three_most_useful_next_steps(run: Run, home: Path) -> None:
-    fresh = run("doctor").out
-    assert "All is well" in fresh
-    assert "1. Make a keep: truekeep remember" in fresh
-    run("remember", "The office is in Nitra.", "--via", "web")
-    steps = run("doctor").out.partition("All is well")[2]
-    assert "1. waiting in default: Decide: truekeep review list" in steps
-    assert "2. backup of default: truekeep backup" in steps
-    assert "3. keys apart from data" in steps
-    assert "4." not in steps
-    run("backup", str(home / "a.backup"))
-    assert "backup of default" not in run("doctor").out
-    (home / "keys" / "master.key").chmod(0o644)
-    bad = run("doctor")
-    assert bad.code == 1
-    assert "1 thing is not as it must be." in bad.out
-    assert "1. key master: chmod" in bad.out
-    assert run("doctor", "--format", "json").json[-1]["name"] == "verdict"
+    assert next(check for check in careless.json if check["name"] == "key master")["command"].startswith("chmod")
 
 
 def test_hostile_text_does_not_reach_the_terminal(run: Run) -> None:

