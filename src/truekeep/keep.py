@@ -34,7 +34,6 @@ from truekeep.write.bulk import Portion, load
 
 if TYPE_CHECKING:
     from truekeep.act.boundary import ActionAnswer
-    from truekeep.consolidation.merging import Progress
     from truekeep.extract.llm import ChatModel
     from truekeep.extract.run import Distilled
     from truekeep.incident.records import Forgotten, Incident
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from truekeep.trust.flow.evidence import PlanEntry
     from truekeep.trust.flow.reply import CheckedReply
     from truekeep.trust.flow.tools import Tool
+    from truekeep.types import Progress
     from truekeep.write.intake import Fields
 
 OPERATOR, NOT_GIVEN = "operator", "not given"
@@ -443,10 +443,17 @@ class Keep:
         return self._upkeep.incident.revoke(source, by=by, reason=reason, dry_run=checked_flag("dry_run", dry_run))
 
     def rewind(
-        self, to: datetime | int, *, dry_run: bool = False, by: str = OPERATOR, reason: str = NOT_GIVEN
+        self,
+        to: datetime | int,
+        *,
+        dry_run: bool = False,
+        by: str = OPERATOR,
+        reason: str = NOT_GIVEN,
+        progress: Progress | None = None,
     ) -> IncidentReport:
         """Put the memories back to what they were at a moment or after an audit event; ``dry_run`` only says how."""
-        return self._upkeep.incident.rewind(to, by=by, reason=reason, dry_run=checked_flag("dry_run", dry_run))
+        is_dry = checked_flag("dry_run", dry_run)
+        return self._upkeep.incident.rewind(to, by=by, reason=reason, dry_run=is_dry, progress=progress)
 
     def undo(self, incident: str, *, by: str = OPERATOR, reason: str = NOT_GIVEN) -> Incident:
         """Take a revocation, a rewind or a consolidation back, or bring back what the owner had forgotten."""

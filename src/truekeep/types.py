@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+Progress = Callable[[int, int], None]
+"""Told how much of long work is done, of how much."""
 MEMBER = "member:"
 """How the channel of a person in a shared keep is named: ``member:eva``."""
 EARLIEST, LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9899, 12, 31, tzinfo=UTC)

@@ -20,6 +20,7 @@ from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
     from truekeep.incident.report import IncidentReport
+    from truekeep.types import Progress
 
 _by = click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
 _reason = click.option("--reason", required=True, help="Why; goes into the audit log and the report.")
@@ -121,7 +122,8 @@ def rewind(
         raise click.UsageError("Give either --to or --event.")
     to = event if event is not None else moment.replace(tzinfo=UTC) if moment else 0
     with open_keep(keep_name, home) as keep:
-        _print(keep.rewind(to, by=by, reason=reason, dry_run=not yes), html, output, done=yes)
+        done = keep.rewind(to, by=by, reason=reason, dry_run=not yes, progress=_counted("steps"))
+        _print(done, html, output, done=yes)
 
 
 @click.command()
@@ -141,7 +143,9 @@ def consolidate(
     if dry_run and yes:
         raise click.UsageError("Give either --dry-run or --yes.")
     with open_keep(keep_name, home) as keep:
-        _print(keep.consolidate(by=by, reason=reason, dry_run=not yes, progress=_progress), html, output, done=yes)
+        _print(
+            keep.consolidate(by=by, reason=reason, dry_run=not yes, progress=_counted("groups")), html, output, done=yes
+        )
 
 
 @click.command()
@@ -179,9 +183,14 @@ def incidents(keep_name: str, home: str | None, output: str) -> None:
     console().print(listing)
 
 
-def _progress(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r{done} of {total} groups", err=True, nl=done == total)
+def _counted(what: str) -> Progress | None:
+    """Say on a terminal how much is done; a thousand times at most."""
+
+    def told(done: int, total: int) -> None:
+        if done == total or done % max(1, total // 1_000) == 0:
+            click.echo(f"\r{done} of {total} {what}", err=True, nl=done == total)
+
+    return told if sys.stderr.isatty() else None
 
 
 def _print(report: IncidentReport, html: Path | None, output: str, *, done: bool = True) -> None:

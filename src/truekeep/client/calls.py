@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from truekeep.extract.llm import ChatModel
 
 
+def _require_no_progress(progress: object) -> None:
+    if progress is not None:
+        raise NotServed("Progress is told by an embedded keep only.", hint="Leave progress= out over a service.")
+
+
 class Incidents(CallAsking):
     """For an administrator's token."""
 
@@ -74,9 +79,16 @@ class Incidents(CallAsking):
         return (yield from self._report("POST", "revoke", body=body, by=by))
 
     def rewind(
-        self, to: datetime | int, *, dry_run: bool = False, by: str | None = None, reason: str = NOT_GIVEN
+        self,
+        to: datetime | int,
+        *,
+        dry_run: bool = False,
+        by: str | None = None,
+        reason: str = NOT_GIVEN,
+        progress: object = None,
     ) -> Steps[IncidentReport]:
         """Put the memories back to what they were at a moment or after an audit event; ``dry_run`` only says how."""
+        _require_no_progress(progress)
         where = to if isinstance(to, int) and not isinstance(to, bool) else moment_text("to", to)
         body = {"to": where, "dry_run": checked_flag("dry_run", dry_run), "reason": reason}
         return (yield from self._report("POST", "rewind", body=body, by=by))
@@ -114,8 +126,7 @@ class RemovalCalls(CallAsking):
         self, *, dry_run: bool = False, by: str | None = None, reason: str = NOT_GIVEN, progress: object = None
     ) -> Steps[IncidentReport]:
         """Merge memories that say the same into one each; ``dry_run`` only says which, ``undo`` takes it back."""
-        if progress is not None:
-            raise NotServed("Progress is told by an embedded keep only.", hint="Leave progress= out over a service.")
+        _require_no_progress(progress)
         caller = yield from self._administrator(by)
         body = {"dry_run": checked_flag("dry_run", dry_run), "reason": reason}
         reply = yield from self.line.ask(caller, "POST", "consolidate", body=body, key=new_key())

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from truekeep.records.catalog import Catalog
     from truekeep.stores.entry import Entry
     from truekeep.stores.ledger import Ledger
-    from truekeep.types import Memory
+    from truekeep.types import Memory, Progress
 
-Progress = Callable[[int, int], None]
-"""Told how many groups are done of how many."""
 _GROUPS_AT_ONCE = 64
 """So many groups share a transaction; other writers get in between."""
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from truekeep.read.reader import RecordReader
     from truekeep.records.origin_index import OriginIndex
     from truekeep.stores.ledger import Ledger
+    from truekeep.types import Progress
 
 _TITLES = {records.REVOKE: "Revocation", records.REWIND: "Rewind", records.CONSOLIDATE: "Consolidation"} | {
     records.FORGET: "Forgotten",
@@ -178,10 +179,12 @@ class IncidentKit:
         """Take back what came from a source and what was derived from it; a dry run says what that would do."""
         return self._revoker.revoke(source, by=person_name(by), reason=checked_reason(reason), dry_run=dry_run)
 
-    def rewind(self, to: datetime | int, *, by: str, reason: str, dry_run: bool) -> IncidentReport:
+    def rewind(
+        self, to: datetime | int, *, by: str, reason: str, dry_run: bool, progress: Progress | None = None
+    ) -> IncidentReport:
         """Put the memories back to what they were at a moment; a dry run says what that would change."""
         checked_reason(reason)
-        return self._rewinder.rewind(to, by=person_name(by), reason=reason, dry_run=dry_run)
+        return self._rewinder.rewind(to, by=person_name(by), reason=reason, dry_run=dry_run, progress=progress)
 
     def undo(self, incident_id: str, *, by: str, reason: str) -> Incident:
         """Take a revocation, a rewind or a consolidation back: what it removed returns, what it restored goes."""

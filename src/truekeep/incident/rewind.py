@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truekeep.audit.log import ERASURE
 from truekeep.errors import InvalidRequest
@@ -16,7 +16,7 @@ from truekeep.incident.report import IncidentReport, ReportSection
 from truekeep.records.rows import FORGOTTEN
 from truekeep.stores.chain import ROTATED
 from truekeep.stores.records import memory_from, new_id
-from truekeep.types import Memory, utc_moment, utc_text
+from truekeep.types import Memory, Progress, utc_moment, utc_text
 
 if TYPE_CHECKING:
     from truekeep.quarantine.removal import Removal
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from truekeep.stores.base import EventRow
     from truekeep.stores.ledger import Ledger, Sealed
 
+Thing = TypeVar("Thing")
 RESEALED, RESTORED = ("memories.reindexed", "memory.pinned", "memory.unpinned", ROTATED, ERASURE), "memory.restored"
 
 
@@ -44,11 +45,16 @@ class Rewinder:
         self._reader = reader
         self._clock = clock
 
-    def rewind(self, to: datetime | int, *, by: str, reason: str, dry_run: bool) -> IncidentReport:
+    def rewind(
+        self, to: datetime | int, *, by: str, reason: str, dry_run: bool, progress: Progress | None = None
+    ) -> IncidentReport:
         """Say what rewinding to a moment, or to just after an audit event, would change; or do it."""
         with self._ledger.writing() if not dry_run else self._ledger.reading() as entry:
-            at = self._event_at(to)
-            plan = self._plan(at)
+            events = self._ledger.events()
+            at = _event_at(events, to)
+            counted = _Counted(progress, len(events))
+            plan = self._plan(events, at, counted)
+            counted.more(len(plan.remove) + len(plan.restore))
             removed = [memory_from(sealed) for sealed in plan.remove]
             restored = [memory for memory in map(self._removal.version, plan.restore) if memory is not None]
             incident = Incident(
@@ -65,29 +71,17 @@ class Rewinder:
                 self._removal.exchange(entry, plan.remove, plan.restore, incident.id)
                 records.put(entry, incident)
                 entry.event("incident.rewound", incident=incident.id, by=by, reason=reason, to=at.seq)
-            return self._report(incident, removed, restored, plan.lost, dry_run=dry_run)
+            return self._report(incident, counted.each(removed), counted.each(restored), plan.lost, dry_run=dry_run)
 
-    def _event_at(self, to: datetime | int) -> EventRow:
-        if isinstance(to, bool) or not isinstance(to, int | datetime):
-            raise InvalidRequest("A rewind goes to a moment or to the number of an audit event.", code="invalid_moment")
-        if isinstance(to, datetime) and to.tzinfo is None:
-            raise InvalidRequest("The moment needs a time zone.", code="invalid_moment")
-        events = self._ledger.events()
-        found = [row for row in events if (row.seq <= to if isinstance(to, int) else utc_moment(row.at) <= to)]
-        if not found:
-            raise InvalidRequest(
-                "Nothing had been written by then.", code="invalid_moment", hint="See 'truekeep audit events'."
-            )
-        return found[-1]
-
-    def _plan(self, at: EventRow) -> _Plan:
-        then, alias = _places_at(self._ledger.events(), at.seq)
+    def _plan(self, events: Sequence[EventRow], at: EventRow, counted: _Counted) -> _Plan:
+        then, alias = _places_at(counted.each(events), at.seq)
         current = {sealed.row.mac.hex(): sealed for sealed in self._ledger.all("memories") if sealed.verified}
         wanted = [_newest(mac, alias) for _, mac in sorted(then.items())]
         kept = {_newest(mac, alias): version for mac, version in self._kept().items()}
         missing = [mac for mac in wanted if mac not in current]
         restore = [kept[mac] for mac in missing if mac in kept]
-        remove = [sealed for mac, sealed in current.items() if mac not in set(wanted)]
+        staying = set(wanted)
+        remove = [sealed for mac, sealed in current.items() if mac not in staying]
         return _Plan(remove, restore, len(missing) - len(restore))
 
     def _kept(self) -> dict[str, Version]:
@@ -101,7 +95,7 @@ class Rewinder:
         return found
 
     def _report(
-        self, incident: Incident, removed: Sequence[Memory], restored: Sequence[Memory], lost: int, *, dry_run: bool
+        self, incident: Incident, removed: Iterable[Memory], restored: Iterable[Memory], lost: int, *, dry_run: bool
     ) -> IncidentReport:
         data: dict[str, Any] = {
             "incident": None if dry_run else incident.id,
@@ -116,7 +110,7 @@ class Rewinder:
             "By": incident.by,
             "Reason": incident.reason,
             "When": utc_text(incident.at),
-            "Memories": f"{len(removed)} taken out, {len(restored)} brought back, {lost} erased since",
+            "Memories": f"{len(data['removed'])} taken out, {len(data['restored'])} brought back, {lost} erased since",
         } | ({} if dry_run else {"Undo": f"truekeep undo {incident.id}"})
         columns = ("id", "version", "says")
         sections = [
@@ -130,7 +124,40 @@ class Rewinder:
         return {"id": memory.id, "version": memory.version, "content": self._reader.shown(memory).text}
 
 
-def _places_at(events: Sequence[EventRow], last: int) -> tuple[dict[int, str], dict[str, str]]:
+class _Counted:
+    """How many of the events and of the memories that would change were gone through."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._done, self._total = 0, total
+
+    def more(self, count: int) -> None:
+        """There is so much more to do than was known."""
+        self._total += count
+
+    def each(self, things: Iterable[Thing]) -> Iterator[Thing]:
+        """The things, each counted when it is done with."""
+        for thing in things:
+            yield thing
+            self._done += 1
+            if self._progress is not None:
+                self._progress(self._done, self._total)
+
+
+def _event_at(events: Sequence[EventRow], to: datetime | int) -> EventRow:
+    if isinstance(to, bool) or not isinstance(to, int | datetime):
+        raise InvalidRequest("A rewind goes to a moment or to the number of an audit event.", code="invalid_moment")
+    if isinstance(to, datetime) and to.tzinfo is None:
+        raise InvalidRequest("The moment needs a time zone.", code="invalid_moment")
+    found = [row for row in events if (row.seq <= to if isinstance(to, int) else utc_moment(row.at) <= to)]
+    if not found:
+        raise InvalidRequest(
+            "Nothing had been written by then.", code="invalid_moment", hint="See 'truekeep audit events'."
+        )
+    return found[-1]
+
+
+def _places_at(events: Iterable[EventRow], last: int) -> tuple[dict[int, str], dict[str, str]]:
     """Which seal stood at which place after an event; and under which newer one the same memory stands now.
 
     A memory gets a new seal without becoming another when its index card is made anew, when the keep's keys are

@@ -14,7 +14,8 @@ from truekeep.audit.log import EventFilter, actor_of
 from truekeep.config import NAME_CAP
 from truekeep.read.reader import sanitised_json
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
-from truekeep.types import AuditEvent, utc_text
+from truekeep.serve.console.progress import in_steps
+from truekeep.types import AuditEvent, Progress, utc_text
 
 router = APIRouter()
 ENTRY = DeskEntry("audit", "audit")
@@ -60,9 +61,13 @@ def audit(
 @router.post("/k/{keep}/audit/verify")
 def verify(desk: Seated) -> Response:
     """Check every row and every event again, and say what was found."""
-    with desk.open() as keep:
-        found = keep.audit.verify()
-    return desk.page("verified.html", here="audit", found=found)
+
+    def work(_: Progress) -> Response:
+        with desk.open() as keep:
+            found = keep.audit.verify()
+        return desk.page("verified.html", here="audit", found=found)
+
+    return in_steps(desk, desk.words.t("audit.verify"), work, here="audit")
 
 
 @router.get("/k/{keep}/audit.jsonl")

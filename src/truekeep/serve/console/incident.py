@@ -21,7 +21,8 @@ from truekeep.records.origin_index import SOURCES
 from truekeep.serve.console.charts import reach_graph
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.serve.console.form import Form
-from truekeep.types import utc_moment
+from truekeep.serve.console.progress import in_steps
+from truekeep.types import Progress, utc_moment
 
 if TYPE_CHECKING:
     from truekeep.keep import Keep
@@ -84,20 +85,28 @@ def run(desk: Seated, name: Annotated[str, Query(max_length=NAME_CAP)]) -> Respo
 @router.post("/k/{keep}/incident/rehearse")
 def rehearse(desk: Seated, form: Form) -> Response:
     """A dry run: the whole revocation, carried out and thrown away."""
-    return _rehearsed(desk, _source_in(form), form.text("reason"))
+    source, reason = _source_in(form), form.text("reason")
+    return in_steps(
+        desk, desk.words.t("incident.rehearsal"), lambda _: _rehearsed(desk, source, reason), here="incident"
+    )
 
 
 @router.post("/k/{keep}/incident/revoke")
 def revoke(desk: Seated, form: Form) -> Response:
     """Take the source back, if that does what the person saw in the dry run."""
     source, reason = _source_in(form), reason_in(form)
-    with desk.open() as keep:
-        plan = keep.revoke(**_arguments(source), dry_run=True, by=desk.by, reason=reason)
-        is_as_seen = form.text("plan", 64) == digest_of(plan)
-        done = keep.revoke(**_arguments(source), by=desk.by, reason=reason) if is_as_seen else None
-    if done is None:
-        return _rehearsed(desk, source, reason, has_changed=True)
-    return desk.back_to(desk.path("incident", done["incident"], done="revoke"))
+    plan_seen = form.text("plan", 64)
+
+    def work(_: Progress) -> Response:
+        with desk.open() as keep:
+            plan = keep.revoke(**_arguments(source), dry_run=True, by=desk.by, reason=reason)
+            is_as_seen = plan_seen == digest_of(plan)
+            done = keep.revoke(**_arguments(source), by=desk.by, reason=reason) if is_as_seen else None
+        if done is None:
+            return _rehearsed(desk, source, reason, has_changed=True)
+        return desk.back_to(desk.path("incident", done["incident"], done="revoke"))
+
+    return in_steps(desk, desk.words.t("incident.revoke"), work, here="incident", is_look=False)
 
 
 @router.post("/k/{keep}/incident/{incident_id}/undo")

@@ -16,6 +16,8 @@ from truekeep.serve.console.charts import stacked
 from truekeep.serve.console.desk import Desk, Seated
 from truekeep.serve.console.form import Form
 from truekeep.serve.console.incident import moment_in, reason_in
+from truekeep.serve.console.progress import in_steps
+from truekeep.types import Progress
 
 router = APIRouter()
 _DAYS, _MOST_EVENTS, _MOST_LISTED = 30, 40, 100
@@ -44,25 +46,36 @@ def timeline(desk: Seated, day: Annotated[str, Query(max_length=10)] = "") -> Re
 @router.post("/k/{keep}/rewind/rehearse")
 def rehearse(desk: Seated, form: Form) -> Response:
     """What going back would change."""
-    return _rehearsed(desk, _to(form), form.text("reason"))
+    to, reason = _to(form), form.text("reason")
+
+    def work(progress: Progress) -> Response:
+        with desk.open() as keep:
+            plan = keep.rewind(to, dry_run=True, by=desk.by, reason=reason or "rehearsal", progress=progress)
+        return _planned(desk, to, plan, reason)
+
+    return in_steps(desk, desk.words.t("incident.rewind_plan"), work, here="incident")
 
 
 @router.post("/k/{keep}/rewind")
 def rewind(desk: Seated, form: Form) -> Response:
     """Go back, if that does what the person saw."""
     to, reason = _to(form), reason_in(form)
-    with desk.open() as keep:
-        plan = keep.rewind(to, dry_run=True, by=desk.by, reason=reason)
-        is_as_seen = form.text("plan", 64) == _digest(plan)
-        done = keep.rewind(to, by=desk.by, reason=reason) if is_as_seen else None
-    if done is None:
-        return _rehearsed(desk, to, reason, has_changed=True)
-    return desk.back_to(desk.path("incident", done["incident"], done="rewind"))
+    plan_seen = form.text("plan", 64)
+
+    def work(progress: Progress) -> Response:
+        with desk.open() as keep:
+            plan = keep.rewind(to, dry_run=True, by=desk.by, reason=reason, progress=progress)
+            done = keep.rewind(to, by=desk.by, reason=reason) if plan_seen == _digest(plan) else None
+        if done is None:
+            return _planned(desk, to, plan, reason, has_changed=True)
+        return desk.back_to(desk.path("incident", done["incident"], done="rewind"))
+
+    return in_steps(desk, desk.words.t("incident.do_rewind"), work, here="incident", is_look=False)
 
 
-def _rehearsed(desk: Desk, to: datetime | int, reason: str, *, has_changed: bool = False) -> Response:
-    with desk.open() as keep:
-        plan = keep.rewind(to, dry_run=True, by=desk.by, reason=reason or "rehearsal")
+def _planned(
+    desk: Desk, to: datetime | int, plan: IncidentReport, reason: str, *, has_changed: bool = False
+) -> Response:
     return desk.page(
         "rewind_plan.html",
         status=409 if has_changed else 200,
