@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,8 @@ def _load_embedder_ahead(home: str | None) -> None:
     from truekeep.config import Paths, Settings  # noqa: PLC0415 - the library is heavier than the help text
     from truekeep.embed import load_ahead  # noqa: PLC0415
 
+    # A text or two is multiplied by one thread; numpy would start another for every core, which spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     load_ahead(Settings.load(Paths.resolve(home).config).embedder)
 
 

@@ -1,0 +1,1 @@
+"""What is given to others: built, looked through, installed where nothing else is, and listed part by part."""
