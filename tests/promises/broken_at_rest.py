@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -106,3 +108,13 @@ def deletions_are_private(patch: Patch) -> None:
         event(self, kind, **({} if kind == "memory.deleted" else body))
 
     patch.setattr(Entry, "event", told)
+
+
+def nobody_else_writes(patch: Patch) -> None:
+    """Whoever has a keep open has it to themselves."""
+    viewed = inspection.Verified._viewed
+
+    def looked(self: inspection.Verified, check: Callable[[], None]) -> ExitStack:
+        return viewed(self, (lambda: None) if check == self.catch_up else check)
+
+    patch.setattr(inspection.Verified, "_viewed", looked)

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from truekeep import Keep
 from truekeep.errors import UnknownId
+from truekeep.read.reader import RecordReader
+from truekeep.screens.panel import Panel
+from truekeep.screens.standard import LivePanel
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.records import memory_from
-from truekeep.types import Memory, Verdict
+from truekeep.trust.flow import decide
+from truekeep.trust.flow.calls import ToolCall
+from truekeep.trust.flow.decide import Answer, CallJudgement
+from truekeep.trust.flow.evidence import SessionEvidence
+from truekeep.trust.flow.reply import CheckedReply
+from truekeep.types import Finding, Memory, Standing, Verdict
 
 Patch = pytest.MonkeyPatch
 
@@ -88,3 +98,47 @@ def a_write_lands_next_door(patch: Patch) -> None:
         return remember(self, text, **fields)
 
     patch.setattr(Keep, "remember", remembered)
+
+
+# On the way in and out
+
+
+def yesterdays_rules_serve(patch: Patch) -> None:
+    """The rules are those with which the keep was opened."""
+    current = LivePanel.current
+    patch.setattr(LivePanel, "current", lambda self: self._panel if hasattr(self, "_panel") else current(self))
+
+
+def what_was_let_in_is_shown(patch: Patch) -> None:
+    """Who passed the gate once is not asked again."""
+    patch.setattr(RecordReader, "block_reason", lambda *_, **__: ())
+
+
+def the_owner_is_not_screened(patch: Patch) -> None:
+    """Whatever the owner hands over is the owner's."""
+    examine = Panel.examine
+
+    def examined(self: Panel, fields: Mapping[str, str], standing: Standing) -> list[Finding]:
+        return [] if standing is Standing.OWNER else examine(self, fields, standing)
+
+    patch.setattr(Panel, "examine", examined)
+
+
+def reads_may_go_anywhere(patch: Patch) -> None:
+    """Whoever only reads does no harm."""
+    patch.setattr(decide, "_reading", lambda *_: CallJudgement(Answer.ALLOW, "reads", ("It only reads.",)))
+
+
+def asking_once_asks_for_all(patch: Patch) -> None:
+    """An effect goes through in every session, as in one that read nothing foreign."""
+    judge_call = decide.judge_call
+
+    def judged(evidence: SessionEvidence, call: ToolCall) -> CallJudgement:
+        return judge_call(replace(evidence, clean=True), call)
+
+    patch.setattr("truekeep.act.boundary.judge_call", judged)
+
+
+def answers_are_shown_as_they_are(patch: Patch) -> None:
+    """An answer is no call."""
+    patch.setattr("truekeep.act.boundary.check_reply", lambda _, text: CheckedReply(text, ()))

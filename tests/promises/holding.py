@@ -1,4 +1,6 @@
-"""What has to hold of each keep by itself after every step, whatever was done to it: P6 and P8.
+"""What has to hold of each keep by itself after every step, whatever was done to it: P5, P6 and P8.
+
+**P5.** See ``screening``.
 
 **P6.** A session's snapshot is the same bytes until somebody refreshes it. The one exception is what is forgotten or
 erased: a snapshot that shows it goes as a whole, and a new one is made when it is asked for. A new snapshot tells
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.promises.record import PromiseBroken
+from tests.promises.screening import check_screens
 from tests.promises.side import Side
 from tests.promises.twins import Twins
 from truekeep import Keep
@@ -48,6 +51,7 @@ def hold(twins: Twins, step: int) -> None:
         memories = side.memories()
         _nothing_lost(side, book, memories, fresh)
         _snapshots_stay(side, memories, {event.kind for event in fresh})
+        check_screens(side)
         if step % _VERIFIED_EVERY == 0:
             check_log(side, book)
         book.head, book.memories = side.keep._ledger.head.seq, set(memories)

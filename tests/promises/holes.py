@@ -15,6 +15,7 @@ from tests.promises.looking import Freeze, ListAll
 from tests.promises.machine import EVERYTHING, Rules
 from tests.promises.neighbours import LookOver, Trespass
 from tests.promises.operations import numbers, one_of, parents, people, sessions, systems
+from tests.promises.screening import Rule
 from tests.promises.tampering import Alter, Drop, RollBack
 from tests.promises.vocabulary import HONEST, ODD, wordings
 from tests.promises.world import ALONE, INFORMED, World
@@ -53,6 +54,7 @@ _NOTED: Rules = {
 }
 _BESIDE: Rules = {"looks_over": st.builds(LookOver, sessions)}
 _TRESPASSES: Rules = {"trespasses": st.builds(Trespass, st.integers(0, 50))}
+_RULED: Rules = {"rules": st.builds(Rule, st.just(True))}
 _FROZEN: Rules = {"freezes": st.builds(Freeze, sessions, st.just(False))}
 _ANEW: Rules = {"freezes": st.builds(Freeze, sessions, st.just(True)), "deletes": st.builds(Delete, numbers, people)}
 _DELETED: Rules = {"deletes": st.builds(Delete, numbers, people)}
@@ -86,6 +88,12 @@ BROKEN = (
     Broken(broken_between.errors_tell_whose_it_is, (), promise="P4", directed=_TRESPASSES),
     Broken(broken_between.one_list_for_all, ("owner_says",), promise="P4", directed=_BESIDE),
     Broken(broken_between.a_write_lands_next_door, ("owner_says",), promise="P4", directed=_BESIDE),
+    Broken(broken_between.yesterdays_rules_serve, ("owner_says",), promise="P5", directed=_RULED),
+    Broken(broken_between.what_was_let_in_is_shown, ("owner_says",), promise="P5", directed=_RULED),
+    Broken(broken_between.the_owner_is_not_screened, ("owner_says",), promise="P5", directed=_ODD),
+    Broken(broken_between.reads_may_go_anywhere, ("owner_says", "leak"), promise="P9"),
+    Broken(broken_between.asking_once_asks_for_all, ("owner_says", "leak"), promise="P9"),
+    Broken(broken_between.answers_are_shown_as_they_are, ("owner_says", "leak"), promise="P9"),
     Broken(broken_at_rest.snapshots_follow_the_memories, ("owner_says",), promise="P6", directed=_FROZEN),
     Broken(broken_at_rest.a_write_drops_snapshots, ("owner_says",), promise="P6", directed=_FROZEN),
     Broken(broken_at_rest.snapshots_list_the_deleted, ("owner_says",), promise="P6", directed=_ANEW),
@@ -94,4 +102,5 @@ BROKEN = (
     Broken(broken_at_rest.anchors_are_not_asked, ("owner_says",), promise="P7", directed=_ROLLED),
     Broken(broken_at_rest.the_store_tidies_up, ("owner_says",), promise="P8"),
     Broken(broken_at_rest.deletions_are_private, ("owner_says",), promise="P8", directed=_DELETED),
+    Broken(broken_at_rest.nobody_else_writes, ("elsewhere",), promise="P8"),
 )

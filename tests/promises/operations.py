@@ -32,9 +32,12 @@ from tests.promises.deciding import (
     Wait,
 )
 from tests.promises.distilling import Distil
+from tests.promises.elsewhere import Elsewhere
+from tests.promises.leaking import WAYS, Leak
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.merging import Consolidate
 from tests.promises.quoting import TWISTS, USES, Misquote
+from tests.promises.screening import Rule
 from tests.promises.side import GUARD, HANDLE, KEEP, LOAD, SESSION, WORKING
 from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.vocabulary import (
@@ -139,6 +142,9 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Delete, numbers, st.sampled_from((*PEOPLE, "agent", "crm", "web")), doors),
         st.builds(BringBack, numbers, st.sampled_from((*PEOPLE, "agent"))),
     ),
+    "elsewhere": st.builds(
+        Elsewhere, st.sampled_from((*PEOPLE, "crm", "billing", "web")), texts, numbers, st.sampled_from((False, True))
+    ),
     "begin": st.builds(Begin, sessions, st.sampled_from((True, True, False))),
     "person_says": st.builds(
         Observe,
@@ -196,6 +202,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Answering, sessions, st.sampled_from(("1180-22", "6666-66")), st.sampled_from((KEEP, SESSION))),
         st.builds(Permit, st.sampled_from(("Northwind", "Acme")), st.booleans()),
     ),
+    "leak": st.builds(Leak, sessions, numbers, st.integers(0, WAYS - 1)),
     "carry_out": st.builds(CarryOut, sessions, numbers, st.sampled_from((True, True, False, None))),
     "take_back": one_of(
         st.builds(Revoke, st.sampled_from(SOURCES), st.sampled_from((None, None, 30)), st.booleans()),
@@ -212,6 +219,7 @@ OPERATIONS: Mapping[str, st.SearchStrategy[Operation]] = {
         st.builds(Maintain, st.booleans()),
         st.builds(Enrol, st.booleans()),
         st.builds(Mute, st.sampled_from(SITES), st.booleans()),
+        st.builds(Rule, st.booleans()),
     ),
 }
 """Every operation of the shared life, in groups of about equal weight."""

@@ -33,6 +33,8 @@ class Side(Record):
     home: Path = field(kw_only=True)
     relics: dict[tuple[str, int], Row] = field(default_factory=dict)
     """Every stored row as an intruder last saw it."""
+    is_strict: bool = False
+    """Whether the operator's own rule is in force."""
     kept_at: int = 0
     """The newest event when the files were last copied."""
     _cleared: int = 0
@@ -142,6 +144,10 @@ class Side(Record):
             outcome = attempt(lambda: self.keep.bind(via).delete_memory(memory_id))
         else:
             outcome = attempt(lambda: self.keep.delete_memory(memory_id, via=via))
+        return self.forgot(outcome, memory_id, via)
+
+    def forgot(self, outcome: Outcome, memory_id: str, via: str) -> Outcome:
+        """Write down what came of a wish to delete."""
         if outcome.code == "deletion_proposed":
             self.mention(self.memories()[memory_id].text, self.keep.review.show(str(outcome.item_id)).memory.standing)
         return replace(outcome, is_doubtful=via == "agent")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tests.promises.record import PromiseBroken
 from tests.promises.side import Side
-from tests.promises.store import Intruder
+from tests.promises.store import Intruder, intruding
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import POISON, wordings
 from truekeep.errors import StoreError
@@ -32,14 +32,13 @@ class Alter:
 
     def run(self, twins: Twins) -> None:
         side = twins.laden
-        with _intruding(side) as intruder:
+        with _intruding(twins) as intruder:
             if not (rows := intruder.rows("memories")):
                 return
             row = rows[self.which % len(rows)]
-            text = side.memories()[row.id].text
-            forged = row.body.replace(text[:-1], _LIE[:-1]).replace('"hearsay"', '"owner"')
-            intruder.put("memories", row._replace(body=forged if forged != row.body else f"{row.body} "))
-            _refuses(side, row.id)
+            known = side.memories().get(row.id)
+            intruder.put("memories", intruder.forged(row, known.text[:-1] if known else "", _LIE[:-1]))
+            _refuses(side, row.id if known else None)
             intruder.put("memories", row)
 
 
@@ -51,7 +50,7 @@ class Replay:
 
     def run(self, twins: Twins) -> None:
         side = twins.laden
-        with _intruding(side) as intruder:
+        with _intruding(twins) as intruder:
             now = {(table, row.seq): row for table in TABLES for row in intruder.rows(table)}
             known, side.relics = side.relics, now
             older = [place for place, row in known.items() if place in now and now[place] != row]
@@ -70,7 +69,7 @@ class Drop:
     which: int
 
     def run(self, twins: Twins) -> None:
-        with _intruding(twins.laden) as intruder:
+        with _intruding(twins) as intruder:
             rows = [(table, row) for table in TABLES for row in intruder.rows(table)]
             if rows:
                 table, row = rows[self.which % len(rows)]
@@ -102,15 +101,18 @@ class RollBack:
         shutil.rmtree(old, ignore_errors=True)
         shutil.copytree(data, old)
         side.kept_at, side.keep = head, side.open()
+        twins.plain.reopen()
 
 
 @contextmanager
-def _intruding(side: Side) -> Iterator[Intruder]:
+def _intruding(twins: Twins) -> Iterator[Intruder]:
     """Let somebody at the bytes, with the keep open all the time; afterwards everything is as it was."""
+    side = twins.laden
     before = _served(side)
-    with Intruder.at(side) as intruder:
+    with intruding(side) as intruder:
         yield intruder
     side.reopen()
+    twins.plain.reopen()  # the one life has as many restarts as the other
     if _served(side) != before:
         raise PromiseBroken("P7: with every byte back in its place the keep serves something else")
 

@@ -30,11 +30,14 @@ from tests.promises.deciding import (
     Wait,
 )
 from tests.promises.distilling import CUSTOM, Distil
+from tests.promises.elsewhere import Elsewhere
+from tests.promises.leaking import WAYS, Leak
 from tests.promises.looking import Freeze, ListAll, LookAround, LookAt, Recall
 from tests.promises.machine import EVERYTHING
 from tests.promises.merging import Consolidate
 from tests.promises.operations import OPERATIONS
 from tests.promises.quoting import TWISTS, USES, Misquote
+from tests.promises.screening import Rule
 from tests.promises.talking import Begin, Jot, LetGo, Observe, Return, Segment
 from tests.promises.twins import Twins
 from tests.promises.vocabulary import HONEST, INJECTION, PAY, PLANT, POISON, call_for, wordings
@@ -139,6 +142,11 @@ LIFE: tuple[Operation, ...] = (
     Pass(30),
     Maintain(True),
     Maintain(False),
+    *(Leak("s-2", 0, way) for way in range(WAYS)),
+    Rule(True),
+    Rule(False),
+    Elsewhere("owner", TRUE[0], 0),
+    Elsewhere("owner", "", 0, deletes=True),
 )
 """Every operation at least once, by every way."""
 
