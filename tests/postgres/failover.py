@@ -12,10 +12,11 @@ import multiprocessing
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -42,6 +43,7 @@ def settings_for(dsn: str) -> Settings:
 def write(home: Path, dsn: str, writer: int, newest: Head, pipe: Connection) -> None:
     """Write until told to stop; say after each text what became of it, and whether the log ever was behind."""
     keep = Keep.open(NAME, home=home, settings=settings_for(dsn), background=False)
+    pipe.send(("", "opened"))
     number = 0
     while not pipe.poll(0.01):
         text = f"Crate {writer}-{number} holds cables."
@@ -74,6 +76,7 @@ def _is_newer(keep: Keep, floor: int, newest: Head) -> bool:
 def read(home: Path, dsn: str, newest: Head, pipe: Connection) -> None:
     """Read until told to stop; no read may be behind what was acknowledged to anybody before it began."""
     keep = Keep.open(NAME, home=home, settings=settings_for(dsn), background=False)
+    pipe.send(("", "opened"))
     while not pipe.poll(0.02):
         floor = newest.value
         try:
@@ -165,6 +168,8 @@ class Failover:
             process.start()
             begun.append((process, ours))
         pipes = [pipe for _, pipe in begun]
+        while self.told["opened"] < len(pipes):
+            self._hear(pipes)
         try:
             for number in range(rounds):
                 self._listen(pipes, each)
@@ -172,8 +177,9 @@ class Failover:
         finally:
             for process, pipe in begun:
                 pipe.send("stop")
-                while process.is_alive():
-                    self._hear([pipe])
+                with suppress(EOFError):
+                    while process.is_alive():
+                        self._hear([pipe])
                 process.join(30)
         self._require_kept()
 
@@ -181,13 +187,14 @@ class Failover:
         began = time.monotonic()
         self.servers.fail(number)
         self._hear(pipes, 0)  # what was acknowledged before
-        mended = threading.Thread(target=self.servers.mend)
-        mended.start()
-        self._listen(pipes, 1)
-        self.gaps.append(time.monotonic() - began)
-        print(f"{number + 1}: {self.gaps[-1]:.1f} s", flush=True)
-        while mended.is_alive():
-            self._hear(pipes, 0.1)
+        with ThreadPoolExecutor(1) as thread:
+            mended = thread.submit(self.servers.mend)
+            self._listen(pipes, 1)
+            self.gaps.append(time.monotonic() - began)
+            print(f"{number + 1}: {self.gaps[-1]:.1f} s", flush=True)
+            while not mended.done():
+                self._hear(pipes, 0.1)
+            mended.result()
 
     def _listen(self, pipes: list[Connection], count: int) -> None:
         """Until so many writes more were acknowledged."""
@@ -199,13 +206,10 @@ class Failover:
     def _hear(self, pipes: list[Connection], patience: float = 1) -> None:
         for pipe in wait(pipes, timeout=patience):
             assert isinstance(pipe, Connection)
-            try:
-                while pipe.poll():
-                    text, code = pipe.recv()
-                    self.told[code] += 1
-                    self.fate[text] = code
-            except EOFError:
-                return
+            while pipe.poll():
+                text, code = pipe.recv()
+                self.told[code] += 1
+                self.fate[text] = code
 
     def _require_kept(self) -> None:
         with Keep.open(NAME, home=self.home, settings=settings_for(self.dsn), background=False) as keep:

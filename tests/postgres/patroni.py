@@ -84,9 +84,14 @@ class Cluster:
         return next((node for node in self.nodes if node.is_primary()), None)
 
     def _is_whole(self) -> bool:
-        """Whether there is a primary with two standbys that stream, one of which is synchronous."""
-        followed = [one.get("sync_state") for node in self.nodes for one in node.state().get("replication", ())]
-        return len(followed) == len(self.nodes) - 1 and bool({"sync", "quorum"} & set(followed))
+        """Whether there is a primary with two standbys that stream, and one of them is noted as synchronous in etcd.
+
+        The server takes somebody for synchronous a moment before that is noted, and whose note is missing takes
+        nothing over: then Patroni waits for the old primary, rightly.
+        """
+        states = [node.state() for node in self.nodes]
+        followed = [one for state in states for one in state.get("replication", ())]
+        return len(followed) == len(self.nodes) - 1 and any(state.get("sync_standby") for state in states)
 
     def fail(self, number: int) -> None:
         """Kill the primary's server; now and then Patroni with it."""
