@@ -54,13 +54,16 @@ class Crowd:
         self.pages: list[float] = []
 
     def _fill(self) -> None:
+        full = self.home / "full"
+        if full.exists():
+            return
         ((there,),) = self.database.run("SELECT count(*) FROM truekeep.keeps")
         copies = int(there) - len(_NAMES)
-        if copies < self.count:
-            for first in range(copies + 1, self.count + 1, _AT_ONCE):
-                multiply(self.database, first, min(self.count, first + _AT_ONCE - 1))
-                print(f"{self.count} keeps: {first - 1} are there", file=sys.stderr, flush=True)
+        for first in range(copies + 1, self.count + 1, _AT_ONCE):
+            multiply(self.database, first, min(self.count, first + _AT_ONCE - 1))
+            print(f"{self.count} keeps: {first - 1} are there", file=sys.stderr, flush=True)
         self.database.run("VACUUM ANALYZE")
+        full.touch()
 
     def open(self, names: list[str]) -> None:
         """Open these keeps, none of which was opened since the server was started."""
