@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from truekeep.errors import StoreBusy, StoreCorrupt
+from truekeep.errors import ConfigError, StoreBusy, StoreCorrupt
 
 if TYPE_CHECKING:
     import psycopg
@@ -103,7 +103,7 @@ def migrate(connection: psycopg.Connection[Any], role: str = "") -> tuple[int, i
 
     ``role`` gets the rights that the service needs, and none besides. Running it again changes nothing.
     """
-    from psycopg import sql  # noqa: PLC0415 - an extra
+    from psycopg import errors, sql  # noqa: PLC0415 - an extra
 
     with connection.transaction():
         _lock(connection)
@@ -119,7 +119,14 @@ def migrate(connection: psycopg.Connection[Any], role: str = "") -> tuple[int, i
     if role:
         with connection.transaction():
             _lock(connection)
-            connection.execute(sql.SQL(_GRANTS).format(role=sql.Identifier(role)))
+            try:
+                connection.execute(sql.SQL(_GRANTS).format(role=sql.Identifier(role)))
+            except errors.UndefinedObject:
+                raise ConfigError(
+                    "The database has no such role.",
+                    code="role_missing",
+                    hint="Make it first: CREATE ROLE … LOGIN NOSUPERUSER NOBYPASSRLS.",
+                ) from None
     return before, len(MIGRATIONS)
 
 
