@@ -25,7 +25,7 @@ SHORT = QUICK if IS_LONG else settings(QUICK, max_examples=3, stateful_step_coun
 
 @pytest.mark.timeout(0 if IS_LONG else 300)
 @pytest.mark.parametrize("world", [ALONE, INFORMED, SHARED], ids=lambda world: world.name)
-def test_hearsay_adds_nothing_in_a_database(database: Database, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_promises_hold_in_a_database(database: Database, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side, "stores", [database.dsn])
     begun = machine.steps_taken
     run_state_machine_as_test(machine_for(world), settings=SHORT)
