@@ -15,6 +15,8 @@ python -m benchmarks calls PATH | trajectories [PATH] | ablation [PATH]
                                 how the act boundary fares on other people's calls and sessions
 python -m benchmarks agentdojo [SUITE …]
                                 AgentDojo whole, by its own checks, with every call put to the act boundary
+python -m benchmarks grounds [SET …] [--from SET=PATH]
+                                other people's sets of memory attacks, one module a set
 python -m benchmarks protect-files DATA [FOLDER …]
                                 alarms on honest instruction files, and plants that are found in them
 python -m benchmarks framework-tests NAME CHECKOUT
@@ -71,6 +73,10 @@ def main(names: list[str]) -> int:
         from benchmarks.redteam.__main__ import redteam
 
         redteam(names[1:], prog_name="python -m benchmarks redteam")
+    if names[:1] == ["grounds"]:
+        from benchmarks.grounds.runner import grounds
+
+        grounds(names[1:], prog_name="python -m benchmarks grounds")
     if names[:1] and names[0] in BOUNDARY:
         return _report(import_module(BOUNDARY[names[0]]).measure(*map(Path, names[1:])))
     if names[:1] and names[0] in NAMED:
