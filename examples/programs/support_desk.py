@@ -5,12 +5,15 @@
 
 Every customer's words come over the channel `email` with the customer as the principal: hearsay. The CRM is enrolled:
 its statements inform at once. A reviewer approves, rejects or lets inform; refunds are confirmed by the desk's owner.
+The model that drafts is a script, or what MODEL_URL names (`models.py`).
 """
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+
+from models import model
 
 from truekeep import ConfirmationNeeded, Keep, Tool, guard
 
@@ -61,15 +64,20 @@ def answer(keep: Keep) -> None:
         session.observe("email", LETTERS[0][1], principal=LETTERS[0][0])
         known = [hit.text for hit in session.recall("what happened to order A-17?", background=True)]
         print("the agent knows:", "; ".join(sorted(known)))
-        tool = guard(refund, session=session)
+        drafts = model(("refund", {"order": "A-17", "amount": 40}), tools={"refund": ["order", "amount"]})
+        move = drafts(f"{session.snapshot().text}\n\nLetter: {LETTERS[0][1]}\nKnown: {known}")
+        if isinstance(move, str):
+            print("the agent only says:", move)
+            return
+        tool, (_, proposed) = guard(refund, session=session), move
         try:
-            tool(order="A-17", amount=40)
+            tool(**proposed)
         except ConfirmationNeeded as asked:
             ticket = asked.answer.ticket
             why = keep.actions.why(str(ticket))
             print("the owner is asked:", asked.answer.code, "| session clean:", why["session_was_clean"])
             keep.actions.confirm(str(ticket), via="user")  # the owner looked at the order and said yes
-            print(tool(order="A-17", amount=40, ticket=ticket))
+            print(tool(**proposed, ticket=ticket))
 
 
 def main() -> None:
