@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from tests.trust.flow.world import NOW, evidence
 from truekeep import Keep, Session
 from truekeep.errors import TruekeepError
 from truekeep.extract.jobs import LEASE, Job, Pace, Task, failed, finished, is_leased, is_ready, released, taken
+from truekeep.stores.entry import Entry
+from truekeep.stores.ledger import Ledger
 from truekeep.trust.flow.decide import Answer, judge
 from truekeep.trust.flow.evidence import PlanEntry, StandingGrant
 from truekeep.trust.flow.tools import Tool
@@ -166,3 +170,70 @@ class TicketsOfTheCode:
         except TruekeepError:
             return False
         return True
+
+
+class WritersOfTheCode:
+    """Two openings of one store, each as a process of its own would have it; a transaction stays open between steps."""
+
+    def __init__(self, opened: Callable[[], Ledger], cut: Callable[[Ledger], None]) -> None:
+        self._ledgers = {who: opened() for who in "ab"}
+        self._cut = cut
+        self._open: dict[str, AbstractContextManager[Entry]] = {}
+        self._is_cut: set[str] = set()
+
+    def close(self) -> None:
+        """Let go of both."""
+        for who in list(self._open):
+            self._end(who)
+        for ledger in self._ledgers.values():
+            ledger.close()
+
+    def walk(self, path: Iterable[str]) -> tuple[list[bool], tuple[str, ...]]:
+        """Whether each step succeeded, and who wrote the events that came of it."""
+        with self._ledgers["a"].reading():
+            before = self._ledgers["a"].head.seq
+        done = [self._step(*name.split(" ", 1)) for name in path]
+        for who in list(self._open):
+            self._end(who)
+        return done, tuple(json.loads(event.body)["by"] for event in self._ledgers["b"].events(after=before))
+
+    def _step(self, who: str, what: str) -> bool:
+        if what == "begins":
+            return self._begins(who)
+        if who not in self._open:
+            return False
+        if who in self._is_cut:
+            return what == "commits" and self._commits(who)  # it believes that it has the keep; the store knows better
+        if what == "is cut off":
+            self._cut(self._ledgers[who])
+            self._is_cut.add(who)
+            return True
+        return self._commits(who)
+
+    def _begins(self, who: str) -> bool:
+        if who in self._open:
+            if who not in self._is_cut:
+                return False  # it has the keep already
+            self._end(who)
+        writing = self._ledgers[who].writing()
+        try:
+            entry = writing.__enter__()
+        except TruekeepError:
+            return False
+        entry.event("test.written", by=who)
+        self._open[who] = writing
+        return True
+
+    def _commits(self, who: str) -> bool:
+        self._is_cut.discard(who)
+        try:
+            self._open.pop(who).__exit__(None, None, None)
+        except TruekeepError:
+            return False
+        return True
+
+    def _end(self, who: str) -> None:
+        self._is_cut.discard(who)
+        left = RuntimeError("cut off")
+        with suppress(RuntimeError, TruekeepError):
+            self._open.pop(who).__exit__(RuntimeError, left, None)

@@ -215,3 +215,43 @@ class Lease:
         if not self.left:
             return self, False
         return Lease(is_done=name == "finish", pause=name == "fail"), True
+
+
+# --- the lease on a keep ----------------------------------------------------------------------------------------------
+
+WRITING = ("a begins", "b begins", "a commits", "b commits", "a is cut off", "b is cut off")
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """A keep that two processes write to: one has it at a time, and goes on from all that was committed."""
+
+    holder: str = ""
+    committed: tuple[str, ...] = ()
+    """Who wrote each event: its place is its number."""
+    epoch: int = 0
+    """Counts how often the keep went from one writer to another."""
+    last: str = ""
+
+    def step(self, name: str) -> tuple[Writing, bool]:
+        """What becomes of it, and whether the step was possible."""
+        who, _, what = name.partition(" ")
+        if what == "begins":
+            can = not self.holder
+            return (replace(self, holder=who) if can else self), can
+        can = self.holder == who
+        if not can:
+            return self, False  # it never began, or was cut off: it is fenced, whatever it believes
+        if what == "is cut off":
+            return replace(self, holder=""), True
+        epoch = self.epoch + (self.last != who)
+        return Writing("", (*self.committed, who), epoch, who), True
+
+
+def wrote(path: Iterable[str]) -> tuple[list[bool], tuple[str, ...]]:
+    """Which steps of a path are possible, and who wrote the events that come of it."""
+    state, done = Writing(), []
+    for name in path:
+        state, was_possible = state.step(name)
+        done.append(was_possible)
+    return done, state.committed

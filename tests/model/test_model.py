@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import combinations_with_replacement, product
 from pathlib import Path
 
+import apsw
 import pytest
 
-from tests.model.asked import TicketsOfTheCode, answer_of_the_code, code_acts, code_derives, lease_of_the_code
+from tests.model.asked import (
+    TicketsOfTheCode,
+    WritersOfTheCode,
+    answer_of_the_code,
+    code_acts,
+    code_derives,
+    lease_of_the_code,
+)
 from tests.model.spec import (
     ENROLLED,
     HEARSAY,
@@ -18,21 +28,29 @@ from tests.model.spec import (
     PROVED_BY_ASKING,
     STEPS,
     WORK,
+    WRITING,
     Answered,
     Approved,
     Lease,
     Place,
     Situation,
     Ticket,
+    Writing,
     acts,
     all_facts,
     answered,
     derived,
     is_possible,
     situations,
+    wrote,
 )
+from truekeep.config import Paths, Settings
+from truekeep.stores.files import open_ledger
+from truekeep.stores.ledger import Ledger
+from truekeep.stores.sqlite import SqliteBackend, translated
 from truekeep.trust.flow.evidence import ValueOrigin
 
+_MOMENT = datetime(2027, 3, 8, 10, tzinfo=UTC)
 _FLAGS = (False, True)
 _PARENTS = [parents for count in range(3) for parents in combinations_with_replacement(range(3), count)]
 _DERIVED = [*product(range(3), _FLAGS, _FLAGS, _FLAGS, _PARENTS)]
@@ -114,6 +132,19 @@ def test_a_job_has_at_most_one_holder_and_is_never_lost() -> None:
         assert resting.is_done or resting.step("take by a")[1]
 
 
+def test_a_keep_has_one_writer_and_whoever_was_cut_off_commits_nothing() -> None:
+    for path in product(WRITING, repeat=5):
+        state = Writing()
+        for name in path:
+            before = state
+            state, done = state.step(name)
+            assert not (done and name.endswith("begins") and before.holder), path
+            assert state.committed[: len(before.committed)] == before.committed
+            assert state.committed == before.committed or before.holder == state.last == name[0]
+            assert state.epoch - before.epoch == (state.committed != before.committed and before.last != state.last)
+        assert state.step("a begins")[1] or state.step(f"{state.holder} is cut off")[0].step("a begins")[1]
+
+
 # The code against the specification: every row is asked.
 
 
@@ -142,6 +173,39 @@ def test_the_code_answers_calls_as_the_specification_does(place: Place) -> None:
 def test_the_code_leases_jobs_as_the_specification_does() -> None:
     for path in product(WORK, repeat=3):
         assert lease_of_the_code(path) == list(_walked(Lease(), path)), path
+
+
+def _unlike(home: Path, length: int) -> list[tuple[str, ...]]:
+    """The paths of two writers on one file that the code walks otherwise than the specification."""
+    settings = Settings(embedder="none", busy_seconds=0.01)
+
+    def opened() -> Ledger:
+        return open_ledger(Paths.resolve(home), "model", lambda: _MOMENT, settings)
+
+    code = WritersOfTheCode(opened, lambda ledger: ledger._backend._db.execute("ROLLBACK"))  # type: ignore[attr-defined]
+    unlike = [path for path in product(WRITING, repeat=length) if code.walk(path) != wrote(path)]
+    code.close()
+    return unlike
+
+
+@pytest.mark.slow
+def test_the_code_has_one_writer_as_the_specification_does(tmp_path: Path) -> None:
+    assert not _unlike(tmp_path, 4)
+
+
+def test_a_commit_whose_failure_is_overlooked_differs_from_the_specification(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def writing(self: SqliteBackend) -> Iterator[None]:
+        with translated(self._db):
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            with suppress(apsw.Error):
+                self._db.execute("COMMIT")
+
+    monkeypatch.setattr(SqliteBackend, "writing", writing)
+    assert _unlike(tmp_path, 3)
 
 
 @pytest.mark.slow

@@ -225,8 +225,8 @@ class Side(Record):
             self.heard_person(session, via, text)
         elif most is Standing.HEARSAY:
             self.heard.add(session)
-        if most is not Standing.OWNER:
-            self.read[session].add(text)
+        if most is not Standing.OWNER and via != "agent":
+            self.read[session].add(text)  # who repeats what the agent said speaks for themselves
         for told, standing in self.keep._sessions.observations(session)[-1].told():
             self.mention(told, standing)
         return outcome
