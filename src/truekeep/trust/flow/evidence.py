@@ -13,11 +13,12 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from truekeep.errors import InvalidRequest
 from truekeep.trust.flow.index import TextIndex, stands_whole
-from truekeep.trust.flow.requests import ClauseSort, OwnerSaid, said
+from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerSaid, said
 from truekeep.trust.flow.results import RecordBook
 from truekeep.trust.flow.structure import simple_commands
 
@@ -102,15 +103,22 @@ def _fits(text: str, pattern: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """One request that is open: a clause of one of the owner's messages."""
+    """One request that is open: a clause of one of the owner's messages, or several that one call carries out."""
 
     message: int
     clause: int
+    others: tuple[int, ...] = ()
+    """The clauses after it that the same call takes up."""
 
     @property
-    def id(self) -> str:
-        """A name for it that stays the same for the session."""
-        return f"{self.message}.{self.clause}"
+    def clauses(self) -> tuple[int, ...]:
+        """All of its clauses."""
+        return (self.clause, *self.others)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Names for its clauses that stay the same for the session."""
+        return tuple(f"{self.message}.{clause}" for clause in self.clauses)
 
 
 def _is_aside(message: OwnerSaid) -> bool:
@@ -130,6 +138,8 @@ _SHORT_ANSWER = 5
 """Words of an answer to a question of the agent's."""
 _MOST_OPEN = 24
 """Requests that a call is compared with; each costs time, and one beyond them is asked about."""
+_MOST_JOINED = 4
+"""Clauses of one message that are tried together."""
 
 
 @dataclass(slots=True)
@@ -170,6 +180,18 @@ class OwnerRequests:
     def open(self) -> tuple[OpenRequest, ...]:
         """Open requests, those of the newest message first, in the order they were said; of very many the newest."""
         return tuple(sorted(self._open[-_MOST_OPEN:], key=lambda one: (-one.message, one.clause)))
+
+    @property
+    def joined(self) -> tuple[OpenRequest, ...]:
+        """Neighbours among the open requests of a message: one call may move a ticket and assign it."""
+        found = []
+        for number in dict.fromkeys(request.message for request in self.open):
+            row = [request.clause for request in self.open if request.message == number][:_MOST_JOINED]
+            for first, last in combinations(range(len(row)), 2):
+                between = self.messages[number].clauses[row[first] : row[last]]
+                if all(clause.sort in PROVING for clause in between):
+                    found.append(OpenRequest(number, row[first], tuple(row[first + 1 : last + 1])))
+        return tuple(found)
 
     def name(self, value: TextReading) -> bool:
         """Whether a value stands whole in any message, whatever is said of it there."""

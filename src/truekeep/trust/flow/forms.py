@@ -16,7 +16,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAME_WORDS = re.compile(r"[^\W_]+")
 _ROMANCE = ("es", "it", "pt")
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl")
-ACTS = ("say", "pay", "make", "change", "remove", "run", "share")
+ACTS = ("say", "pay", "do", "remove", "share")
 OUTWARD = frozenset({"pay", "share"})
 """Acts by which money or access goes to somebody."""
 _PHRASES = (

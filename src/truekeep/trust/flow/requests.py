@@ -16,7 +16,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 
-from truekeep.trust.flow.forms import OpeningForms, act_words, bare_letters, common_words, spoken
+from truekeep.trust.flow.forms import OpeningForms, act_words, bare_letters, common_words, copulas, spoken
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
 
 
@@ -369,37 +369,62 @@ def _is_refusal(word: str, languages: Iterable[OpeningForms]) -> bool:
     return any(word in phrase for forms in languages for some in forms.phrases["refusal"].values() for phrase in some)
 
 
+def _without_polite(words: tuple[str, ...], place: int, forms: OpeningForms) -> tuple[str, ...]:
+    """The words from a place on without forms of asking: "would you" at the end is no condition."""
+    rest: list[str] = []
+    while place < len(words):
+        length = forms.at("polite", words, place)
+        rest += () if length else (words[place],)
+        place += length or 1
+    return tuple(rest)
+
+
 def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str], int, ClauseSort]:
     """The acts of a clause's heading verb, the place where dictation begins, and the clause's sort."""
-    place = after_polite(words, forms)
-    polite = place - _after_leads(words, forms)
-    acts = forms.acts_at(words, place) if place < len(words) else frozenset()
-    if polite and not acts and place < len(words):
-        # The tables hold commands; after "peux-tu" and its like stands the infinitive, as in names of tools.
-        acts = act_words().get(bare_letters(words[place]), frozenset())
-    if polite and not acts and forms.name == "zh":
-        # Chinese puts the object of "把" before the verb.
-        acts = frozenset(act for at in range(place, len(words)) for act in forms.acts_at(words, at))
-    if not acts and forms.name in _FREE_ORDER and not forms.has("copulas", words):
-        # Their tables hold imperatives only, which head a clause wherever they stand: "mame napíš, že …".
-        place = next((at for at in range(place, len(words)) if forms.acts_at(words, at)), place)
-        acts = forms.acts_at(words, place) if place < len(words) else acts
-    if not acts and (later := next((at for at in range(place, len(words)) if forms.is_enclitic(words[at])), 0)):
-        # "la de la luz ponla …": a pronoun is written onto commands alone.
-        place, acts = later, forms.acts_at(words, later)
-    if not acts and forms.name == "de" and (polite or forms.has("polite", words[1:])):
-        # German puts the infinitive last: "die Rechnung bitte bezahlen", "kannst du sie bezahlen".
-        acts = act_words().get(bare_letters(words[-1].translate(_UMLAUTS)), frozenset())
-        polite = polite or len(acts)
+    begin = after_polite(words, forms)
+    polite = begin > _after_leads(words, forms)
+    place, acts = _verb(words, begin, forms)
     cut = len(words)
     if "say" in acts:
         cut = next((at for at in range(place + 1, len(words)) if forms.at("dictating", words, at)), len(words))
-    naming = words[:cut]
-    if any(forms.has(sort, naming) for sort in ("negation", "report")) or forms.has("condition", naming[place:]):
-        return acts, cut, ClauseSort.STOPPED
-    if acts or (polite and not forms.has("wishes", words[:place])):
-        is_reading = acts <= {"reads"} if acts else False
-        return acts - {"reads"}, cut, ClauseSort.READING if is_reading else ClauseSort.REQUEST
-    if forms.at("question", words, place):
-        return acts, cut, ClauseSort.QUESTION
-    return acts, cut, ClauseSort.STATEMENT if forms.has("copulas", naming) else ClauseSort.FRAGMENT
+    if _is_stopped(words[:cut], begin, acts, forms):
+        sort = ClauseSort.STOPPED
+    elif not acts and polite and forms.has("question", tuple(word for word in words if word not in copulas())):
+        sort = ClauseSort.QUESTION  # "can you tell me how to pay"
+    elif acts or (polite and not forms.has("wishes", words[:begin])):
+        sort = ClauseSort.READING if acts and acts <= {"reads"} else ClauseSort.REQUEST
+    elif forms.at("question", words, begin):
+        sort = ClauseSort.QUESTION
+    else:
+        sort = ClauseSort.STATEMENT if forms.has("copulas", words[:cut]) else ClauseSort.FRAGMENT
+    return acts - {"reads"}, cut, sort
+
+
+def _verb(words: tuple[str, ...], begin: int, forms: OpeningForms) -> tuple[int, frozenset[str]]:
+    """Where a clause's verb stands, and the acts that it can mean.
+
+    A command heads its clause, except in languages whose tables hold nothing but imperatives, and where a pronoun is
+    written onto it ("la de la luz ponla …"). After a form of asking stands the infinitive, as in names of tools, or in
+    German the clause ends in it; Chinese puts the object of "把" before the verb.
+    """
+    is_asking = forms.has("polite", words)
+    is_free = (forms.name in _FREE_ORDER and not forms.has("copulas", words)) or (is_asking and forms.name == "zh")
+    for at in range(begin, len(words)):
+        if (at == begin or is_free or forms.is_enclitic(words[at])) and (acts := forms.acts_at(words, at)):
+            return at, acts
+    for at in (begin, len(words) - 1) if is_asking and begin < len(words) else ():
+        infinitive = bare_letters(words[at].translate(_UMLAUTS) if at > begin else words[at])
+        if infinitive in act_words():
+            return begin, act_words()[infinitive]
+    return begin, frozenset()
+
+
+def _is_stopped(words: tuple[str, ...], begin: int, acts: frozenset[str], forms: OpeningForms) -> bool:
+    """Whether a negation, report or condition stands in a clause, or it refuses something without a verb for it."""
+    if acts and forms.has("negation", words[begin : begin + 1]) and not act_words().keys() & set(words[begin + 1 :]):
+        words = (*words[:begin], *words[begin + 1 :])  # "stop the server" stops it, "stop sending mails" sends none
+    # "check what the page says" passes nothing on: a report is what is asked about there.
+    sorts = ("negation",) if acts and acts <= {"reads"} else ("negation", "report")
+    if any(forms.has(sort, words) for sort in sorts) or forms.has("condition", _without_polite(words, begin, forms)):
+        return True
+    return not acts and bool(forms.at("refusal", words, begin)) and not forms.has("copulas", words)

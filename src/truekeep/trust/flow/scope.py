@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -53,8 +53,18 @@ class RequestScope:
 
     @cached_property
     def clause(self) -> OwnerClause:
-        """The clause of the request."""
-        return self.own.clauses[self.request.clause]
+        """The clause of the request; of several, all of them as one."""
+        found = [self.own.clauses[place] for place in self.request.clauses]
+        if len(found) == 1:
+            return found[0]
+        return replace(
+            found[0],
+            end=found[-1].end,
+            names_until=found[-1].names_until,
+            words=tuple(word for clause in found for word in clause.words),
+            acts=frozenset().union(*(clause.acts for clause in found)),
+            heads=frozenset().union(*(clause.heads for clause in found)),
+        )
 
     @cached_property
     def messages(self) -> tuple[OwnerSaid, ...]:
@@ -77,8 +87,8 @@ class RequestScope:
     @cached_property
     def group(self) -> range:
         """The request's clause with the plain pieces around it, up to the next request on either side."""
-        clauses, first, last = self.own.clauses, self.request.clause, self.request.clause + 1
-        while first > 0 and not _heads(clauses[first - 1]):
+        clauses, first, last = self.own.clauses, self.request.clause, self.request.clauses[-1] + 1
+        while first > 0 and not _heads(clauses[first - 1]) and clauses[first - 1].sort is not ClauseSort.READING:
             first -= 1
         while last < len(clauses) and not _heads(clauses[last]):
             last += 1
@@ -87,7 +97,7 @@ class RequestScope:
     @cached_property
     def clause_stems(self) -> frozenset[str]:
         """What the request's own clause names."""
-        return named_in(self.own, (ClauseSort.REQUEST,), range(self.request.clause, self.request.clause + 1))
+        return named_in(self.own, (ClauseSort.REQUEST,), range(self.request.clause, self.request.clauses[-1] + 1))
 
     @cached_property
     def channels(self) -> frozenset[str]:
@@ -379,8 +389,10 @@ def denied_in(message: OwnerSaid) -> tuple[frozenset[str], ...]:
 
 
 def scopes(evidence: SessionEvidence, tool: str = "") -> Iterator[RequestScope]:
-    """A scope for every open request, newest first."""
+    """A scope for every open request, newest first, then for those of one message that a call may take up together."""
     for request in evidence.requests.open:
+        yield RequestScope(evidence, request, tool)
+    for request in evidence.requests.joined:
         yield RequestScope(evidence, request, tool)
 
 

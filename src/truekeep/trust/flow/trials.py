@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 
 from truekeep.trust.flow.calls import TARGETS, ToolCall
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
-from truekeep.trust.flow.forms import OUTWARD, act_stems, acts_of, name_words
+from truekeep.trust.flow.forms import OUTWARD, act_stems, act_words, acts_of, bare_letters, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
 from truekeep.trust.flow.moments import is_moment
@@ -30,15 +30,14 @@ from truekeep.trust.flow.plainness import words_left_over
 from truekeep.trust.flow.plans import planned
 from truekeep.trust.flow.proof import of_proved_party, prove
 from truekeep.trust.flow.reading import read, stem
-from truekeep.trust.flow.requests import ClauseSort, OwnerSaid
+from truekeep.trust.flow.requests import OwnerSaid
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
 from truekeep.trust.flow.scope import RequestScope, denied_in, denied_values, reading_scopes
 
-_ALIKE = frozenset({"make", "change", "run"})
-"""Acts that verbs and tools name one for the other: one "adds" a reviewer by an update and "fixes" by a commit."""
 _CALLED = "()"
 """Behind the name of a tool, among the values that a request was used up with."""
-_GRAVE = frozenset({"pay", "remove", "share"})
+_TO = frozenset({"to", "zu", "de", "di"})
+"""What an infinitive follows that hangs on another verb."""
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
 
 
@@ -140,7 +139,7 @@ def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
 
 def _used(scope: RequestScope, call: ToolCall) -> dict[str, frozenset[str]]:
     """What a call uses up of a request."""
-    return {scope.request.id: _done_with(call)}
+    return {name: _done_with(call) for name in scope.request.ids}
 
 
 def _fit(scope: RequestScope, call: ToolCall) -> int:
@@ -159,29 +158,45 @@ def _standing_in_clause(scope: RequestScope, targets: Iterable[ArgumentLeaf]) ->
 def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     """The request's verb and the tool's name mean acts that have nothing in common, or another clause has the verb."""
     asked, verbs = scope.clause.acts, call.words & act_stems()
-    own = {stem(word) for word in scope.clause.words[:2]} & act_stems()
+    own = {stem(word) for place in scope.request.clauses for word in scope.own.clauses[place].words[:2]} & act_stems()
     others = {stem(word) for clause in scope.own.clauses if clause.acts for word in clause.words[:2]} - own
     # "Fix 211, close 219": closing is asked for by the clause that says so, and by no other.
     if verbs & others and (own or not asked) and not (asked and scope.looks_back):
         return True
+    if not all(map(partial(_takes_up, scope, call), scope.request.clauses if scope.request.others else ())):
+        return True
     if call.words & scope.channels and "say" in call.acts:
         return False  # "order 40 of them by mail" is a mail.
     if scope.clause.heads & _preparing():
-        return "make" not in call.acts
-    if _is_everyday(scope, call):
-        return True
-    if asked and "remove" not in asked and _only_removes(call):
-        return True  # The "file" of "delete_file" is a thing there, and no act that "give me the file" could mean.
-    if words_of("inviting").intersection(scope.clause.words[:3]):
-        # "Put lunch in for noon and invite Silke" is one call.
-        asked = asked.union(*(clause.acts for clause in scope.own.clauses if clause.sort is ClauseSort.REQUEST))
-    is_alike = asked & _ALIKE and call.acts & _ALIKE and not call.acts & _GRAVE
-    return bool(call.acts and asked and not call.acts & asked and not is_alike)
+        return bool(call.acts - {"do"}) and not call.words & _preparing()
+    # The "file" of "delete_file" is a thing there, and no act that "give me the file" could mean.
+    if call.acts & _inner_acts(scope) and not scope.clause.heads & call.words and "say" not in asked & call.acts:
+        return True  # "Remind Karl to unlock the door" unlocks nothing.
+    is_removing = asked and "remove" not in asked and any(acts_of(word) == {"remove"} for word in name_words(call.name))
+    return is_removing or _is_everyday(scope, call) or bool(call.acts and asked and not call.acts & asked)
 
 
-def _only_removes(call: ToolCall) -> bool:
-    """Whether a verb in the tool's name means nothing but taking away."""
-    return any(acts_of(word) == {"remove"} for word in name_words(call.name))
+def _inner_acts(scope: RequestScope) -> frozenset[str]:
+    """What verbs mean that are the object of another one: "the plan to deploy", "essayer de payer"."""
+    return frozenset(
+        act
+        for place in scope.request.clauses
+        for before, word in pairwise(scope.own.clauses[place].words[1:])
+        if before in _TO
+        for act in act_words().get(bare_letters(word), ())
+    )
+
+
+def _takes_up(scope: RequestScope, call: ToolCall, place: int) -> bool:
+    """Whether something that a clause names is in the call."""
+    clause = scope.own.clauses[place]
+    given = [read(leaf.text) for leaf in call.leaves]
+    keys = {key for reading in given for key in reading.keys}
+    words = frozenset().union(*(one.stems for one in given))
+    named = clause.stems - clause.heads - frozenset(map(stem, name_words(call.name)))
+    if not clause.heads & act_stems():
+        return clause.stems <= words  # "the minutes to Jonas and the invoice to Edda" pairs each with its own.
+    return any(value.key in keys for value in scope.own.values_in(clause)) or bool(named & words)
 
 
 def _is_everyday(scope: RequestScope, call: ToolCall) -> bool:
@@ -248,24 +263,38 @@ def _not_asked(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
     asked = scope.clause.acts
     if not asked:
         # A word that no table knows asks for a tool that bears it, unless the tool's own verb is another.
-        return bool(call.acts) or not call.words & scope.clause.heads
+        is_named = not call.acts and bool(call.words & scope.clause.heads)
+        return not is_named and not _is_spelled_out(scope, call, trial)
     return not call.words & scope.stems and (set(trial.origins.values()) <= _UNSAID and "say" not in call.acts & asked)
+
+
+def _is_spelled_out(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
+    """Whether a clause whose verb no table knows gives all that the call needs, and nobody else has a say in it.
+
+    Nothing is taken away for such a clause, and money and access go only where a memory or a record says.
+    """
+    said = [leaf for leaf in call.targets if trial.origins.get(leaf.path) not in _UNSAID]
+    foreign = scope.evidence.foreign
+    is_heard = any(True for leaf in said for _ in foreign.hinting(read(leaf.text))) or foreign.is_cut_short
+    if trial.missing or len(said) < _SPELLED_OUT or is_heard or "remove" in call.acts:
+        return False
+    return not call.acts & OUTWARD or not any(
+        trial.origins[leaf.path] is ValueOrigin.REQUEST and read(leaf.text).sole and isinstance(leaf.value, str)
+        for leaf in said
+    )
+
+
+_SPELLED_OUT = 2
+"""Values that a clause without a known verb has to give."""
 
 
 def _request_used(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     """A redeemed ticket used this request already, and the call is another act or goes to nobody else whom it names."""
-    used = scope.evidence.spent.get(scope.request.id)
-    if used is None:
-        return False
-    others = {act for name in used if name.endswith(_CALLED) for act in acts_of(name)}
-    is_other = f"{call.name}{_CALLED}" not in used and (not call.acts or not others or bool(call.acts & others))
-    return is_other or repeats(used, call) or _means_otherwise(scope.clause.acts, others, call.acts)
-
-
-def _means_otherwise(asked: frozenset[str], done: Iterable[str], acts: frozenset[str]) -> bool:
-    """Whether a verb with several meanings was carried out in one of them, and the call takes it in another."""
-    meant = asked.intersection(done)
-    return bool(meant and acts & asked) and not acts & (meant | _ALIKE if meant & _ALIKE else meant)
+    used = frozenset().union(*(scope.evidence.spent.get(name, ()) for name in scope.request.ids))
+    others = {act for name in used if name.endswith(_CALLED) for act in acts_of(name)} - {"do"}
+    # "Send" was carried out as writing, so it is not paying as well; to move a ticket and to tag it may be one wish.
+    is_other = f"{call.name}{_CALLED}" not in used and bool(others and call.acts - {"do"})
+    return is_other or repeats(used, call)
 
 
 def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -393,7 +422,7 @@ def by_plan(
         trial.uses |= best[1].uses
     if content_not_called_for(evidence, call, (*scopes, *reading_scopes(evidence))):
         trial.code = "content_not_called_for"
-    if any(repeats(evidence.spent.get(scope.request.id, frozenset()), call) for scope in newest):
+    if any(repeats(evidence.spent.get(name, frozenset()), call) for scope in newest for name in scope.request.ids):
         trial.code = "request_used"
     if any(_mentions(scope, call) or _is_kept_from(evidence, scope.own, call) for scope in newest):
         trial.code = "excluded_by_owner"
