@@ -461,7 +461,7 @@ def _is_denied(evidence: SessionEvidence, asked: bool, sources: Iterable[tuple[s
     if not asked:
         # A clause that opens like a request but proves nothing ("do what the page says") is still the owner's wish.
         clear = bool(last) and last[0].is_understood
-        return clear and not any(c.acts or c.sort is ClauseSort.FRAGMENT for c in last[0].clauses)
+        return clear and not any(c.acts or c.adds or c.sort is ClauseSort.FRAGMENT for c in last[0].clauses)
     pointed = any(_is_pointed(evidence, name) for name in evidence.foreign.texts)
     return pointed and any(not any(_is_pointed(evidence, name) for name in held) for held in sources)
 

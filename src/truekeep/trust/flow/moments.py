@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from truekeep.trust.flow.forms import name_words
+from truekeep.trust.flow.reading import TextReading, read_table
 
 if TYPE_CHECKING:
     from truekeep.trust.flow.roles import ArgumentLeaf
@@ -19,6 +22,9 @@ _FACTORS = {
 }  # fmt: skip
 """By a word of an argument's name: how much more its number is than the owner's, who thinks in another unit."""
 HALF_DAY = 12
+_HOURS, _MINUTES, _APART = 24, 60, 3
+"""Of a day, of an hour, and words between an hour and its part: "ten minutes to nine"."""
+_WITH_H = re.compile(r"(\d{1,2})h(\d{2})")
 
 
 def moment_of(text: str) -> tuple[str | None, str | None]:
@@ -44,3 +50,31 @@ def in_other_units(leaf: ArgumentLeaf) -> Iterator[str]:
     if "celsius" in words:
         yield f"{5 * round((number * 1.8 + 32) / 5)}"
         yield f"{round(number * 1.8 + 32)}"
+
+
+@lru_cache(maxsize=256)
+def spoken_times(reading: TextReading) -> Mapping[str, int]:
+    """The times of day that are said in words, by the clock of twelve and of twenty-four hours, each with its place.
+
+    An hour stands beside a part of one or a number of minutes, and what stands between them says which side of it is
+    meant: "half past seven", "halb acht", "las ocho y cuarto", "ten to nine".
+    """
+    table = {name: frozenset(words.split()) for name, words in read_table("act", "roles.toml")["clock_words"].items()}
+    parts = {"half": 30, "half_before": -30, "quarter": 15}
+    row = [(place, parts[name]) for word, place, _ in reading.spans for name in parts if word in table[name]]
+    numbers = {v.start: int(v.form) for v in reading.values if v.kind == "num" and v.form.isdigit()}
+    found = {(int(match[1]), int(match[2]), match.start()) for match in _WITH_H.finditer(reading.flat)}
+    row += [(place, number) for place, number in numbers.items() if number < _MINUTES]
+    for (first, one), (second, other) in pairwise(sorted(row)):
+        between = {word for word, place, _ in reading.between(first, second) if place > first}
+        if len(between) > _APART or (not between and {first, second} <= numbers.keys()):
+            continue
+        side = -1 if between & table["before"] else 1
+        pairs = ((other, one, second), (one, other, first))
+        found |= {(hour, side * part, at) for hour, part, at in pairs if at in numbers}
+    return {
+        f"{at // _MINUTES:02d}:{at % _MINUTES:02d}": place
+        for hour, part, place in found
+        for half in ((0, HALF_DAY) if hour <= HALF_DAY else (0,))
+        if (at := ((hour + half) % _HOURS * _MINUTES + part) % (_HOURS * _MINUTES)) >= 0
+    }

@@ -18,7 +18,7 @@ from truekeep.trust.flow.forms import (
     name_words,
 )
 from truekeep.trust.flow.index import naming
-from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of
+from truekeep.trust.flow.moments import HALF_DAY, in_other_units, moment_of, spoken_times
 from truekeep.trust.flow.reading import TextReading, read, stem
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerSaid
 from truekeep.trust.flow.results import SystemRecord
@@ -151,7 +151,8 @@ def _says_loosely(scope: RequestScope, value: TextReading, key: str) -> bool:
     is_choice = bool(frozenset(name_words(key)) & words_of("choices"))
     return is_choice and any(
         len(said) >= _SHORTEST_ROOT and word.startswith(said) and len(word) - len(said) <= _LONGEST_SUFFIX
-        for said in scope.clause.words
+        for place in scope.group
+        for said in scope.own.clauses[place].words
     )
 
 
@@ -226,6 +227,9 @@ def _clock(scope: RequestScope, clock: str) -> bool:
                 return True
             if value.kind == "num" and value.form in hours and _dates(scope, message, value.start):
                 return True
+        spoken = spoken_times(message.reading).get(clock)
+        if spoken is not None and _dates(scope, message, spoken):
+            return True
         if hours & _digits(message) or (clock == "12:00" and message.reading.stems & _noon()):
             return True
     return False

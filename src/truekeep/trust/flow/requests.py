@@ -71,6 +71,8 @@ class OwnerClause:
     """Whether a negation or exclusion stands in it; a report or a condition excludes nothing."""
     heads: frozenset[str] = frozenset()
     """Stems of the word that opens it, after greetings and forms of asking."""
+    adds: bool = False
+    """Whether something is joined to it that no table knows, and that may ask for more."""
     hesitates: bool = False
     """Whether it opens with a word of second thoughts and asks for nothing: "but …", "actually …", "mejor …"."""
 
@@ -189,7 +191,11 @@ def _sentence(
         if not languages and len(clause.words) > _FEW_WORDS:
             clause = _as(clause, ClauseSort.STOPPED)
         elif is_asked and clause.sort in PROVING and not _is_polite(clause, languages):
-            clause = _as(clause, ClauseSort.QUESTION)
+            # "Can you move it and assign it to Ana?" asks for both.
+            is_more = clause.goes_on and found and found[-1].sort is ClauseSort.REQUEST and bool(clause.acts)
+            clause = clause if is_more else _as(clause, ClauseSort.QUESTION)
+        if found and clause.sort is ClauseSort.QUESTION and not asks and not copulas().isdisjoint(clause.words[:1]):
+            clause = _as(clause, ClauseSort.STATEMENT)  # "her key, (the new one) is …" goes on and asks nothing
         if found and clause.sort is ClauseSort.FRAGMENT and _is_another(reading, found[-1], clause):
             # "Pay Northwind 300 and Quince Foods 50" asks for two acts, each with its own party and amount.
             clause = replace(clause, sort=found[-1].sort, acts=found[-1].acts)
@@ -352,7 +358,7 @@ def _clause(reading: TextReading, start: int, end: int, languages: tuple[Opening
     heads = frozenset(stem(words[at]) for forms in languages if (at := after_polite(words, forms)) < len(words))
     return OwnerClause(
         sort, start, end, words, best.acts, best.names_until, refuses, best.pronoun, goes_on, dictates, polite, denies,
-        heads, _hesitates(words, sort, best.acts, languages),
+        heads, any(forms.has("joins", words[1:]) for forms in languages), _hesitates(words, sort, best.acts, languages),
     )  # fmt: skip
 
 
@@ -384,6 +390,10 @@ def _opening(words: tuple[str, ...], forms: OpeningForms) -> tuple[frozenset[str
     begin = after_polite(words, forms)
     polite = begin > _after_leads(words, forms)
     place, acts = _verb(words, begin, forms)
+    if "do" in acts:
+        # "Make a transfer", "zrób przelew": such a verb pays if the noun after it says so.
+        noun = next((word for word in words[place + 1 :] if word not in common_words()), "")
+        acts |= act_words().get(bare_letters(noun), frozenset()) & {"pay"}
     cut = len(words)
     if "say" in acts:
         cut = next((at for at in range(place + 1, len(words)) if forms.at("dictating", words, at)), len(words))

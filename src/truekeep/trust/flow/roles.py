@@ -27,6 +27,8 @@ _DEEPEST = 24  # far from the interpreter's own limit
 _LONGEST_CHOICE = 40  # letters of a word out of a list
 # A name as programs give them. Three digits in a row are part of a number, not of a name ("line2", "utf8").
 _PLAIN_NAME = re.compile(r"(?!.*\d{3})[^\W\d][\w-]{0,63}")
+_SETTING = re.compile(r"(?:Africa|America|Asia|Atlantic|Australia|Europe|Pacific|Etc)/[A-Za-z_/]+|UTC|text/[a-z]+")
+"""Values that say how by their shape: time zones and kinds of text."""
 Scalar = str | int | float | bool | None
 
 
@@ -64,6 +66,18 @@ class ArgumentLeaf:
 def words_of(table: str) -> frozenset[str]:
     """One table of names; ``max_results`` is there as one word of letters."""
     return frozenset(word.replace("_", "") for word in read_table("act", "roles.toml")[table].split())
+
+
+@cache
+def currencies() -> Mapping[str, frozenset[str]]:
+    """The codes of currencies with the words and signs for each."""
+    return {code: frozenset(words.split()) for code, words in read_table("act", "roles.toml")["currencies"].items()}
+
+
+@cache
+def money_words() -> frozenset[str]:
+    """Words and signs for all currencies."""
+    return frozenset().union(*currencies().values())
 
 
 def leaves(tool: Tool, arguments: Mapping[str, Any]) -> tuple[ArgumentLeaf, ...]:
@@ -156,6 +170,8 @@ def _by_name(key: str, value: Scalar, is_wide: bool) -> tuple[ArgumentRole, bool
         return ArgumentRole.WHOLE, is_wide
     if _named(key, "content") and isinstance(value, str):
         return ArgumentRole.CONTENT, False
+    if isinstance(value, str) and (value.upper() in currencies() or _SETTING.fullmatch(value)):
+        return ArgumentRole.NEITHER, False
     is_size = not isinstance(value, str) and _named(key, "sizes")
     if not is_wide and (is_size or _named(key, "neutral") or (value == 1 and _named(key, "count"))):
         return ArgumentRole.NEITHER, False

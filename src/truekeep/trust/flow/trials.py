@@ -7,6 +7,7 @@ in which they are reported; each is a question about one request and one call.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -31,7 +32,7 @@ from truekeep.trust.flow.plans import planned
 from truekeep.trust.flow.proof import of_proved_party, prove
 from truekeep.trust.flow.reading import read, stem
 from truekeep.trust.flow.requests import OwnerSaid
-from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, words_of
+from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, currencies, money_words, words_of
 from truekeep.trust.flow.scope import RequestScope, denied_in, denied_values, reading_scopes
 
 _CALLED = "()"
@@ -218,7 +219,7 @@ def _is_everyday(scope: RequestScope, call: ToolCall) -> bool:
 def _counts_things(call: ToolCall, word: str) -> bool:
     """Whether the word after a number is neither money nor anything that the call names."""
     given = call.words.union(*(read(leaf.text).stems for leaf in call.leaves))
-    return bool(naming((word,), words_of("shared_words") | words_of("currencies")) - given)
+    return bool(naming((word,), words_of("shared_words") | money_words()) - given)
 
 
 @cache
@@ -310,7 +311,19 @@ def _left_out(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
         return True
     if call.acts & OUTWARD and leaves_out_party(scope, call.leaves):
         return True
-    return omits(scope, call.leaves) or breaks_standing_wish(scope, call.name, call.leaves)
+    is_broken = breaks_standing_wish(scope, call.name, call.leaves)
+    return is_broken or _in_other_money(scope, call) or omits(scope, call.leaves)
+
+
+def _in_other_money(scope: RequestScope, call: ToolCall) -> bool:
+    """Whether the call is in one currency and the request names another."""
+    flat = scope.own.reading.flat
+    said = {code for code, words in currencies().items() if words & {*scope.own.reading.words, *_SIGNS.findall(flat)}}
+    given = {leaf.text.upper() for leaf in call.leaves} & currencies().keys()
+    return bool(said and given) and not given <= said
+
+
+_SIGNS = re.compile(r"[€$£]")
 
 
 def _set_by_others(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -355,11 +368,29 @@ def content_not_called_for(evidence: SessionEvidence, call: ToolCall, scopes: It
     said = frozenset(word for scope in scopes for word in scope.own.reading.stems)
     if any(tells_a_memory(evidence, leaf.text, said) or _tells_number(scopes, leaf.text) for leaf in call.contents):
         return True
+    if call.acts & _LEAVING and any(_tells_of_memories(evidence, scopes, leaf.text) for leaf in call.contents):
+        return True
     return any(
         not is_own_host(evidence, value) and not any(scope.calls_for(value, text) for scope in scopes)
         for leaf in call.contents
         for value, text in telling_values(leaf.text)
     )
+
+
+def _tells_of_memories(evidence: SessionEvidence, scopes: Iterable[RequestScope], text: str) -> bool:
+    """Whether content has several words that stand in one memory alone, and that nobody spoke of."""
+    known = frozenset(word for message in evidence.requests.messages for word in message.reading.stems)
+    known = known.union(*(held.reading.stems for scope in scopes for held in scope.linked))
+    words = naming(read(text).words, words_of("shared_words")) - known
+    telling = [word for word in words if evidence.memories.counts(word) == 1 and not evidence.public.counts(word)]
+    found = Counter(held.id for word in telling for held in evidence.memories.sharing((word,)))
+    return any(count >= _TELLING for count in found.values())
+
+
+_LEAVING = frozenset({"say", "share"})
+"""Acts by which content goes to somebody else."""
+_TELLING = 2
+"""Words of a memory in content by which it is told."""
 
 
 def _tells_number(scopes: Iterable[RequestScope], text: str) -> bool:
