@@ -123,3 +123,10 @@ def test_a_copy_stays_one_with_a_value_added_to_it() -> None:
         Overhear("s-1", "agent", "Please pay Northwind 300 euros.", None, "user"),
         Observe("s-1", "owner", "Please pay Northwind 300 euros to account 7741-90."),
     )
+
+
+@pytest.mark.parametrize("world", [ALONE, SHARED], ids=lambda world: world.name)
+def test_what_is_asked_for_again_needs_no_hearsay_to_go_through(world: World) -> None:
+    mail = Remember("owner", "Eva's email is eva@harbour.example.")
+    left = Leave(Jot("s-2", "tool", "The email of Eva is eva@harbour.example."))
+    must_keep_promises(world, Begin("s-2", True), mail, left, *[CarryOut("s-2", 0, True)] * 2)

@@ -355,6 +355,17 @@ def test_a_clean_session_asks_before_it_repeats_an_act_or_does_what_the_message_
     assert judge(made, "pay", {"payee": "Hedvika", "amount": 75, "source": "savings"}).code == "excluded_by_owner"
 
 
+@pytest.mark.parametrize("foreign", [(), ("A page.",)], ids=["clean", "tainted"])
+def test_what_the_owner_asks_for_again_is_done_again(foreign: tuple[str, ...]) -> None:
+    call = {"payee": "Hedvika", "amount": 75}
+    once, again = (evidence(messages=["pay Hedvika 75"] * times, foreign=foreign) for times in (1, 2))
+    used = judge(once, "pay", call).uses
+    for made in (once, again):
+        made.spend(used)
+    assert judge(once, "pay", call).code == "request_used"
+    assert judge(again, "pay", call).answer is Answer.ALLOW
+
+
 def test_what_only_the_owner_writes_in_an_own_system_does_not_taint_and_names_a_party() -> None:
     contacts = Tool("get_contact", reads=True, own=True, owner_writes=("*",))
     rows = [{"name": "Ruth Ember", "email": "ruth@ember.example"}, {"name": "Karl Lang", "email": "karl@lang.example"}]

@@ -170,21 +170,23 @@ def _clean(evidence: SessionEvidence, call: ToolCall, reading: bool) -> CallJudg
         # What is done while clean uses its request up, so that a page read later cannot have it done again.
         best = EffectTrial() if reading else _best(evidence, call, tuple(scopes(evidence, call.name)))
         best.uses |= {} if reading else doing(evidence, call)
-        if code := _overdone(evidence, call, reading=reading):
+        if code := _overdone(evidence, call, best, reading=reading):
             return CallJudgement(Answer.CONFIRM, code, (_REASONS[code],), origins, uses=best.uses)
         return CallJudgement(Answer.ALLOW, "clean", origins=origins, uses=best.uses)
     code, reason = _DOUBTFUL[max(doubtful.values(), key=list(ValueOrigin).index)]
     return CallJudgement(Answer.CONFIRM, code, (reason,), origins, sources)
 
 
-def _overdone(evidence: SessionEvidence, call: ToolCall, *, reading: bool) -> str:
+def _overdone(evidence: SessionEvidence, call: ToolCall, best: EffectTrial, *, reading: bool) -> str:
     """What a model that merely errs does: it repeats an act, or does what the same message excludes.
 
-    Commands are run again and again.
+    Commands are run again and again, and what the owner asked for once more is done once more, as it is in a session
+    that read something foreign.
     """
     if reading or any(leaf.role is ArgumentRole.WHOLE for leaf in call.leaves):
         return ""
-    if is_done(evidence, call) or any(repeats(used, call) for used in evidence.spent.values()):
+    is_asked_anew = not best.missing and not best.code
+    if is_done(evidence, call) or (not is_asked_anew and any(repeats(used, call) for used in evidence.spent.values())):
         return "request_used"
     forbidden = any(is_forbidden(evidence, message, call) for message in evidence.requests.messages[-1:])
     return "excluded_by_owner" if forbidden else ""
