@@ -15,6 +15,8 @@ python -m benchmarks calls PATH | trajectories [PATH] | ablation [PATH]
                                 how the act boundary fares on other people's calls and sessions
 python -m benchmarks agentdojo [SUITE …]
                                 AgentDojo whole, by its own checks, with every call put to the act boundary
+python -m benchmarks position [SET …]
+                                defences side by side at the tool call: attacks carried out against questions asked
 python -m benchmarks grounds [SET …] [--from SET=PATH]
                                 other people's sets of memory attacks, one module a set
 python -m benchmarks protect-files DATA [FOLDER …]
@@ -63,7 +65,11 @@ BOUNDARY = {
     "protect-files": "benchmarks.protect_files",
 }
 """Those that take a file to measure on."""
-NAMED = {"agentdojo": "benchmarks.agentdojo", "framework-tests": "benchmarks.framework_tests"}
+NAMED = {
+    "agentdojo": "benchmarks.agentdojo",
+    "position": "benchmarks.tool_call.position",
+    "framework-tests": "benchmarks.framework_tests",
+}
 """Those that take names of what to measure."""
 RESULTS = Path(__file__).parent / "results"
 
