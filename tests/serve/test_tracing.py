@@ -116,9 +116,9 @@ def test_every_kind_of_step_is_a_span_of_its_request(collected: Collected) -> No
     kept, _, _ = collected
     for route, step in (("POST /v1/memories/recall", "recall"), ("POST /v1/check-action", "act")):
         (request,) = kept.named(route)
-        assert [span.name for span in kept.spans if span.parent_span_id == request.span_id].count(
-            f"truekeep.{step}"
-        ) == 1
+        steps = [span.name for span in kept.spans if span.parent_span_id == request.span_id]
+        # A recall that was outrun by a write is made again, once.
+        assert 1 <= steps.count(f"truekeep.{step}") <= (2 if step == "recall" else 1)
 
 
 def test_a_span_says_what_became_of_the_request(collected: Collected) -> None:
@@ -149,6 +149,11 @@ def test_the_figures_of_the_metrics_page_are_passed_on(collected: Collected) -> 
     labels = [{one.key: one.value.string_value for one in point.attributes} for point in points]
     assert {"method": "POST", "route": "/v1/memories", "status": "201"} in labels
     assert kept.metrics["truekeep_request_seconds"].histogram.data_points
+    decided = kept.metrics["truekeep_actions_total"].sum.data_points
+    assert sum(point.as_int for point in decided) == 1
+    for name in ("truekeep_body_bytes", "truekeep_open_keeps", "truekeep_ready"):
+        (point,) = kept.metrics[name].gauge.data_points
+        assert not point.attributes
 
 
 def test_without_the_setting_nothing_of_it_is_loaded_and_the_library_never_loads_it(home: Path) -> None:

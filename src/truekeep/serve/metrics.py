@@ -13,6 +13,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[tuple[str, str], ...]
 Counted = Callable[[str, dict[str, str]], None]
 Took = Callable[[float, dict[str, str]], None]
+Gauged = Callable[[str, str, Callable[[], float]], None]
 
 
 class Metrics:
@@ -25,11 +26,15 @@ class Metrics:
         self._gauges: dict[str, Callable[[], float]] = {}
         self._help: dict[str, str] = {}
         self._listeners: list[tuple[Counted, Took]] = []
+        self._watchers: list[Gauged] = []
         self._worker = (("worker", str(os.getpid())),)
 
-    def pass_on(self, counted: Counted, took: Took) -> None:
-        """Tell somebody else of every count and every time as well."""
+    def pass_on(self, counted: Counted, took: Took, gauged: Gauged) -> None:
+        """Tell somebody else of every count and every time as well, and of every value that can be read."""
         self._listeners.append((counted, took))
+        self._watchers.append(gauged)
+        for name, read in self._gauges.items():
+            gauged(name, self.told_of(name), read)
 
     def told_of(self, name: str) -> str:
         """What a metric counts, as it was described."""
@@ -57,6 +62,8 @@ class Metrics:
         """A value that is read when somebody asks."""
         self._help[name] = text
         self._gauges[name] = read
+        for gauged in self._watchers:
+            gauged(name, text, read)
 
     def took(self, seconds: float, **labels: str) -> None:
         """How long a request took."""

@@ -7,12 +7,13 @@ and the words of errors are in no attribute. Baggage is not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
+from opentelemetry.metrics import Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -47,7 +48,10 @@ class Tracing:
                 counters[name] = meter.create_counter(name, description=metrics.told_of(name))
             counters[name].add(1, labels)
 
-        metrics.pass_on(counted, seconds.record)
+        def gauged(name: str, text: str, read: Callable[[], float]) -> None:
+            meter.create_observable_gauge(name, [lambda _: (Observation(read()),)], description=text)
+
+        metrics.pass_on(counted, seconds.record, gauged)
 
     @classmethod
     def over_otlp(cls, metrics: Metrics) -> Tracing:
