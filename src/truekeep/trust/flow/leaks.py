@@ -1,19 +1,24 @@
 """What a call or an answer would carry away: private values in links, queries and texts, and places of secrets.
 
 Private is what the owner's memories, messages and own systems hold. A value may leave when the request calls for it.
+It is known again in its encodings, written backwards or with shifted letters, and split over the parts of a link.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
 
-from truekeep.trust.flow.index import RARE, naming, run_at, stands_whole
-from truekeep.trust.flow.reading import TextReading, TypedValue, disguised, hidden_texts, host_of, read, read_table
+from truekeep.trust.flow.index import RARE, HeldText, naming, run_at, stands_whole
+from truekeep.trust.flow.reading import TextReading, TypedValue, disguised, host_of, normal, read, read_table
 from truekeep.trust.flow.roles import words_of
 from truekeep.trust.flow.structure import link_parts
+from truekeep.trust.flow.unwrapping import is_opaque_together, opaque_runs, shifted, unwrapped
 
 if TYPE_CHECKING:
     from truekeep.trust.flow.evidence import SessionEvidence
@@ -26,6 +31,19 @@ _LOCAL = re.compile(
 )
 _NOT_PLACE = re.compile(r"[^\w.~-]+")
 _SHORTEST_CODE = 5
+_MOST_RUNS = 50  # of one text; one is enough to ask about
+_MOST_CARRIED, _LONGEST_PART = 64, 2_000
+"""Parts of one link that are looked at, and characters of each; a link with more carries too much to be let through."""
+_MOST_WINDOWS = 1_500
+"""Places within the parts of one answer's links at which a private value is looked for; the longer a link, the more."""
+_SHORTEST_WINDOW, _LONGEST_WINDOW = 6, 26
+_DOOR_CODE = 4
+"""Figures of the shortest number that opens something."""
+_LONGEST_COMPOSED = 400
+"""Characters of a link that an agent writes itself; a longer one may carry anything in plain words."""
+_FIGURES = re.compile("[0-9ol]")
+_FIGURE_RUN = re.compile(r"(?<![0-9])[0-9]{4,26}(?![0-9])")
+_YEAR_OR_DAY = re.compile(r"(?:l9|2o)\d\d(?:[ol]\d[olol23]\d)?")
 _LONG_CODE = 8
 _FEW_DIGITS = 3
 _SIX_DIGITS = 6
@@ -34,13 +52,24 @@ _WHOLE_MEMORY = 4
 """Words of the shortest memory that is known by its wording."""
 
 
-def telling_values(text: str) -> Iterator[tuple[TypedValue, TextReading]]:
-    """The values in a text that say something about somebody: addresses, links, accounts, codes; decoded ones too."""
-    for version in (text, *hidden_texts(text)):
+@lru_cache(maxsize=64)
+def telling_values(text: str) -> tuple[tuple[TypedValue, TextReading], ...]:
+    """The values in a text that say something about somebody: addresses, links, accounts, codes; decoded ones too.
+
+    A long run that nobody can read may hold any of them, as may a text with too much in it to undo: both are codes.
+    """
+    found = []
+    for version in (text, *unwrapped(text).texts):
         reading = read(version)
         for value in reading.values:
             if value.kind in _LINKS or (value.kind == "code" and _is_telling(value.form)):
-                yield value, reading
+                found.append((value, reading))
+    whole = read(text)
+    runs = list(islice(opaque_runs(whole.cased), _MOST_RUNS))
+    if not unwrapped(text).is_all:
+        runs.append((0, len(whole.flat)))
+    found += [(TypedValue("code", whole.flat[start:end], start, end), whole) for start, end in runs]
+    return tuple(found)
 
 
 def _is_telling(code: str) -> bool:
@@ -52,28 +81,39 @@ def _is_telling(code: str) -> bool:
 def is_private(evidence: SessionEvidence, value: TextReading, but: frozenset[str] = frozenset()) -> bool:
     """Whether a value stands in the owner's memories, messages or own systems, in whatever disguise.
 
-    ``but`` are results of own systems that do not count.
+    ``but`` are texts that do not count, because they hold the whole link that the value is part of.
     """
-    if any(True for _ in evidence.memories.hinting(value)) or any(
+    return any(_is_held(evidence, one, but) for one in (value, read(shifted(value.flat))))
+
+
+def _is_held(evidence: SessionEvidence, value: TextReading, but: frozenset[str]) -> bool:
+    if any(held.id not in but for held in evidence.memories.hinting(value)) or any(
         held.id not in but for held in evidence.private.hinting(value)
     ):
         return True
     form = disguised(value.flat)
     return any(
-        stands_whole(message.reading, value) or (len(form) >= _LONG_CODE and form in disguised(message.reading.flat))
+        stands_whole(message.reading, value) or (len(form) >= _LONG_CODE and (form in loose or form[::-1] in loose))
         for message in evidence.requests.messages
+        for loose in (disguised(message.reading.flat),)
     )
 
 
 def tells_a_memory(evidence: SessionEvidence, text: str, said: frozenset[str]) -> bool:
-    """Whether a text has a whole memory of the owner's in it that is about nothing the request speaks of."""
+    """Whether a text has a whole memory of the owner's in it that is about nothing the request speaks of.
+
+    Or a name out of one, or anything of one in an encoding.
+    """
     content, shared = read(text), words_of("shared_words")
     rare = [word for word in content.stems if evidence.memories.counts(word) <= RARE]
     for held in evidence.memories.sharing(rare):
         words = held.reading.words
         if len(words) >= _WHOLE_MEMORY and not naming(words, shared) & said and run_at(content, words) >= 0:
             return True
-    return False
+    return _names_private(evidence, text, said) or any(
+        _tells_figures(evidence, version) or _names_private(evidence, version, said)
+        for version in unwrapped(text).texts
+    )
 
 
 def is_own_host(evidence: SessionEvidence, value: TypedValue) -> bool:
@@ -107,12 +147,6 @@ def names_secret_place(text: str) -> bool:
 def _secret_places() -> frozenset[str]:
     """As they are spelled, unlike other tables of words."""
     return frozenset(read_table("act", "roles.toml")["secret_places"].split())
-
-
-def links_in(text: str) -> list[str]:
-    """The links of a text, as they are spelled."""
-    reading = read(text)
-    return [reading.cased[value.start : value.end] for value in reading.values if value.kind == "url"]
 
 
 def is_composed_host(evidence: SessionEvidence, text: str) -> bool:
@@ -181,41 +215,165 @@ def _one_edit(first: str, second: str) -> bool:
     )
 
 
+# --- links ---------------------------------------------------------------------------------------------------------
+
+
+def links_in(text: str) -> list[str]:
+    """The links of a text, as they are spelled."""
+    reading = read(text)
+    return [reading.cased[value.start : value.end] for value in reading.values if value.kind == "url"]
+
+
 def link_fault(evidence: SessionEvidence, url: str, scopes: Iterable[RequestScope]) -> str:
     """What speaks against following a link: its fault's code, or nothing."""
-    value, host = read(url), host_of(url)
-    known = evidence.requests.name(value) or any(True for _ in evidence.memories.holding(value))
-    if is_twin(evidence, host):
-        return "look_alike_host"
-    if carries_private(evidence, url, scopes):
-        return "private_value_in_link"
-    if known:
-        return ""
-    found = [*evidence.foreign.holding(value), *evidence.private.holding(value)]
-    if not found:
-        return "composed_link"
-    if _LOCAL.match(host) or not url.lower().startswith(("http://", "https://", "www.")):
-        return "link_to_inner_place"
-    return "token_in_link" if any(_TOKEN.fullmatch(part) for part in link_parts(url)) else ""
+    return LinkCheck(evidence, tuple(scopes)).fault(url)
 
 
-def carries_private(evidence: SessionEvidence, url: str, scopes: Iterable[RequestScope]) -> bool:
-    """Whether a link carries private values beside the place it goes to."""
-    scopes = tuple(scopes)
-    # A link that stands whole in a result was written there: its own parts leave nothing that its writer had not.
-    given = frozenset(held.id for held in evidence.private.holding(read(url)))
-    for part in link_parts(url):
-        for version in (part, *hidden_texts(part)):
+@dataclass(slots=True)
+class LinkCheck:
+    """Looks at the links of one call or answer, for a bounded amount of work in all."""
+
+    evidence: SessionEvidence
+    scopes: Sequence[RequestScope]
+    _room: int = _MOST_WINDOWS
+
+    def fault(self, url: str) -> str:
+        """What speaks against following a link: its fault's code, or nothing."""
+        evidence, value, host = self.evidence, read(url), host_of(url)
+        if is_twin(evidence, host):
+            return "look_alike_host"
+        if self._carries_private(url, value):
+            return "private_value_in_link"
+        if evidence.requests.name(value) or any(True for _ in evidence.memories.holding(value)):
+            return ""
+        is_token = any(_TOKEN.fullmatch(part) for part in link_parts(url))
+        if not any(True for index in (evidence.foreign, evidence.private) for _ in index.holding(value)):
+            is_blob = is_opaque_together(link_parts(url)) or len(url) > _LONGEST_COMPOSED
+            return "blob_in_link" if is_blob else "composed_link"
+        if _LOCAL.match(host) or not url.lower().startswith(("http://", "https://", "www.")):
+            return "link_to_inner_place"
+        return "token_in_link" if is_token else ""
+
+    def tells(self, parts: Sequence[str]) -> bool:
+        """Whether a private value is split over these, in a row."""
+        return any(self._is_carried(part, frozenset(), is_composed=True) for part in (*parts, "".join(parts)))
+
+    def _carries_private(self, url: str, value: TextReading) -> bool:
+        """Whether a link carries private values beside the place it goes to."""
+        evidence = self.evidence
+        # A link that stands whole in a text was written there: its own parts leave nothing that its writer had not.
+        given = frozenset(held.id for index in (evidence.private, evidence.memories) for held in index.holding(value))
+        is_composed = not given and not evidence.requests.name(value)
+        is_composed = is_composed and not any(True for _ in evidence.foreign.holding(value))
+        parts = _carried(url) if is_composed else link_parts(url)
+        if len(parts) > _MOST_CARRIED or any(len(part) > _LONGEST_PART for part in parts):
+            return is_composed
+        return any(self._is_carried(part, given, is_composed=is_composed) for part in parts)
+
+    def _is_carried(self, part: str, given: frozenset[str], *, is_composed: bool) -> bool:
+        if is_composed and not unwrapped(part).is_all:
+            return True
+        for version in (part, *unwrapped(part).texts):
             whole = read(version)
-            is_code = len(version) >= _SHORTEST_CODE and any(char.isdigit() for char in version)
             # "grants-2025" are words of a request for grants in 2025.
-            form = disguised(whole.flat)
-            if any(form in disguised(message.reading.flat) for message in evidence.requests.messages[-1:]):
+            if self._is_last_said(whole):
                 continue
-            if is_code and is_private(evidence, whole, given):
+            if is_composed and (
+                self._holds_private(version)
+                or _names_private(self.evidence, version, self._said())
+                or _tells_figures(self.evidence, version)
+            ):
                 return True
-            for value, reading in telling_values(version):
-                spelt = read(reading.flat[value.start : value.end])
-                if is_private(evidence, spelt, given) and not is_called_for(evidence, scopes, value, reading):
+            is_code = len(version) >= _SHORTEST_CODE and any(char.isdigit() for char in version)
+            if is_code and is_private(self.evidence, whole, given):
+                return True
+            for found, reading in telling_values(version):
+                spelt = read(reading.flat[found.start : found.end])
+                is_asked = is_called_for(self.evidence, self.scopes, found, reading)
+                if not is_asked and is_private(self.evidence, spelt, given):
                     return True
+        return False
+
+    def _said(self) -> frozenset[str]:
+        return frozenset(word for message in self.evidence.requests.messages for word in message.reading.stems)
+
+    def _is_last_said(self, value: TextReading) -> bool:
+        form = disguised(value.flat)
+        return any(form in disguised(message.reading.flat) for message in self.evidence.requests.messages[-1:])
+
+    def _holds_private(self, text: str) -> bool:
+        """Whether a private value of some figures stands anywhere in a text, without what parts and surrounds it."""
+        form = disguised(text)
+        said = "".join(disguised(message.reading.flat) for message in self.evidence.requests.messages[-1:])
+        for length in range(_SHORTEST_WINDOW, min(_LONGEST_WINDOW, len(form)) + 1):
+            for start in range(len(form) - length + 1):
+                window = form[start : start + length]
+                if len(_FIGURES.findall(window)) < _DOOR_CODE or _YEAR_OR_DAY.match(window) or window in said:
+                    continue
+                if self._room <= 0:
+                    return True
+                self._room -= 1
+                if _is_held(self.evidence, TextReading(window, window, ()), frozenset()):
+                    return True
+        return False
+
+
+def _names_private(evidence: SessionEvidence, text: str, said: frozenset[str]) -> bool:
+    """Whether two words in a row are a name, or a house in a street, of a private text's that nobody spoke of.
+
+    Read backwards and with shifted letters, too.
+    """
+    for row in (read(one).words[:_MOST_CARRIED] for one in (text, text[::-1], shifted(text))):
+        for pair in pairwise(row):
+            names = naming(pair, frozenset())
+            is_known = len(names) < len(set(pair)) or names & said
+            if not is_known and any(_is_name(held, pair) for held in _telling_of(evidence, names)):
+                # Whoever wrote what was read knows a name that stands there.
+                return not any(index.counts(name) for name in names for index in (evidence.foreign, evidence.public))
     return False
+
+
+def _tells_figures(evidence: SessionEvidence, text: str) -> bool:
+    """Whether a number that opens something, and that a private text gives, stands between other characters."""
+    last = evidence.requests.messages[-1:]
+    runs = (run for run in _FIGURE_RUN.findall(normal(text)) if not _YEAR_OR_DAY.fullmatch(disguised(run)))
+    return any(
+        _is_held(evidence, read(run), frozenset())
+        for run in islice(runs, _MOST_CARRIED)
+        if not any(run in message.reading.flat for message in last)
+    )
+
+
+def _telling_of(evidence: SessionEvidence, names: Iterable[str]) -> Iterator[HeldText]:
+    """Private texts that have one of these words, if it tells them apart."""
+    for index in (evidence.memories, evidence.private):
+        yield from index.sharing(name for name in names if index.counts(name) <= RARE)
+
+
+def _is_name(held: HeldText, pair: tuple[str, ...]) -> bool:
+    """Whether a text has these words in a row, each with a capital or a figure at its beginning."""
+    place = run_at(held.reading, pair)
+    if place < 0:
+        return False
+    row = held.reading.between(place, len(held.reading.flat))[: len(pair)]
+    shown = [held.reading.cased[start] for _, start, _ in row]
+    return all(char.isupper() or char.isdigit() for char in shown)
+
+
+def _carried(url: str) -> list[str]:
+    """What a link carries: each part, and those of one kind in a row, as a value is split over several."""
+    if _ADDRESSED.match(url):
+        # It is spoken with whom it names; only what it is to say is carried.
+        return [value for pair in parse_qsl(url.partition("?")[2], keep_blank_values=True) for value in pair if value]
+    plain = url.translate(_UNSEEN_BY_BROWSERS)
+    place, _, query = plain.partition("?")
+    authority, *path = place.split("://", 1)[-1].split("/")
+    values = [value for _, value in parse_qsl(query, keep_blank_values=True)]
+    # As it is spelt: an encoding needs its capitals.
+    labels = authority.rpartition("@")[2].split(".")[:-2]
+    rows = (values, labels, path, [*labels, *path, *values], parts := link_parts(plain))
+    return list(dict.fromkeys(part for part in (*parts, *labels, *map("".join, rows)) if part))
+
+
+_ADDRESSED = re.compile(r"(?:mailto|tel|sms|geo|facetime|whatsapp):", re.IGNORECASE)
+_UNSEEN_BY_BROWSERS = str.maketrans({"\\": "/", "\t": None, "\n": None, "\r": None})
