@@ -9,10 +9,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations_with_replacement, product
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
+from tests.model import asked
 from tests.model.asked import (
     TicketsOfTheCode,
     WritersOfTheCode,
@@ -49,6 +51,8 @@ from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.sqlite import SqliteBackend, translated
 from truekeep.trust.flow.evidence import ValueOrigin
+from truekeep.trust.influence import MemoryFacts
+from truekeep.types import Standing
 
 _MOMENT = datetime(2027, 3, 8, 10, tzinfo=UTC)
 _FLAGS = (False, True)
@@ -240,6 +244,33 @@ def test_a_rule_that_is_broken_on_purpose_differs_from_the_specification(
 ) -> None:
     monkeypatch.setattr(*_BROKEN[broken])
     assert any(answer_of_the_code(made) is not answered(made) for made in situations())
+
+
+def test_standing_that_ignores_parents_differs_from_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing_of = asked.standing_of
+    monkeypatch.setattr(asked, "standing_of", lambda channel, **known: standing_of(channel, **known | {"parents": ()}))
+    differing = [
+        row
+        for row in _DERIVED
+        if code_derives(row[0], is_agent=row[1], is_clean=row[2], is_relayed=row[3], parents=row[4])
+        != derived(row[0], is_agent=row[1], is_clean=row[2], is_relayed=row[3], parents=row[4])
+    ]
+    assert differing
+
+
+def test_hearsay_that_acts_by_credit_differs_from_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_act = asked.may_act
+
+    def acts_by_credit(facts: MemoryFacts, *given: Any) -> Any:
+        return may_act(replace(facts, standing=max(facts.standing, Standing.ENROLLED)), *given)
+
+    monkeypatch.setattr(asked, "may_act", acts_by_credit)
+    assert any(code_acts(facts) != acts(facts) for facts in all_facts())
+
+
+def test_a_job_that_is_taken_while_it_is_leased_differs_from_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("truekeep.extract.jobs.is_leased", lambda *_: False)
+    assert any(lease_of_the_code(path) != list(_walked(Lease(), path)) for path in product(WORK, repeat=3))
 
 
 def test_every_situation_is_asked() -> None:
