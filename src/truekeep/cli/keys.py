@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from typing import Any
 
 import click
@@ -43,9 +44,13 @@ def status(home: str | None, output: str) -> None:
 @keys.command()
 @click.option("--master", is_flag=True, help="A new master key; every keep's key is wrapped with it.")
 @click.option("--data", is_flag=True, help="A new data key; the keep is encrypted and sealed with it.")
+@click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
+@click.option("--reason", default="a rotation on the terminal", show_default=True, help="Why; goes into the audit log.")
 @click.option("--to", default="", help="Where the new master key is: env:NAME, file:PATH, command:LINE or keys.")
 @with_keep
-def rotate(master: bool, data: bool, to: str, keep_name: str, home: str | None, output: str) -> None:
+def rotate(
+    master: bool, data: bool, by: str, reason: str, to: str, keep_name: str, home: str | None, output: str
+) -> None:
     """Rotate the master key (--master) or the keep's data key (--data).
 
     A master key is rotated while keeps are in use. For a data key the keep must be open nowhere else. Either can be run
@@ -53,28 +58,18 @@ def rotate(master: bool, data: bool, to: str, keep_name: str, home: str | None, 
     """
     if master == data:
         raise InvalidRequest("Say which key: --master or --data.", code="which_key")
-    paths = Paths.resolve(home)
-    settings = Settings.load(paths.config)
-    done = _rotated_master(paths, settings, to) if master else _rotated_data(paths, settings, keep_name)
+    from truekeep.ops.key_rotation import rotate_data_key, rotate_master_key  # noqa: PLC0415 - loads the store
+
+    done: dict[str, Any]
+    if master:
+        rotated = rotate_master_key(keep_name, by=by, reason=reason, to=to, home=home)
+        done = {"master": rotated.master, "rewrapped": len(rotated.rewrapped)}
+    else:
+        done = {"keep": keep_name, "event": rotate_data_key(keep_name, by=by, reason=reason, home=home)}
     if output == "json":
         print_json(done)
     else:
         console().print("  ".join(f"{name}: {value}" for name, value in done.items()))
-
-
-def _rotated_master(paths: Paths, settings: Settings, to: str) -> dict[str, Any]:
-    from truekeep.stores.rotation import rotate_master  # noqa: PLC0415 - loads the store
-
-    done = rotate_master(paths, settings, to=to)
-    return {"master": done.master, "rewrapped": len(done.rewrapped)}
-
-
-def _rotated_data(paths: Paths, settings: Settings, keep_name: str) -> dict[str, Any]:
-    from truekeep.keep import now  # noqa: PLC0415 - loads the store
-    from truekeep.stores.rotation import rotate_data  # noqa: PLC0415
-    from truekeep.trust.origin import keep_name as checked  # noqa: PLC0415
-
-    return {"keep": keep_name, "event": rotate_data(paths, checked(keep_name), now, settings)}
 
 
 def _master(paths: Paths, settings: Settings) -> dict[str, str]:

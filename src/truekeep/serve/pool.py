@@ -20,6 +20,8 @@ from truekeep.serve.limits import Shares
 from truekeep.stores.files import database_keyring, keep_names, keyring
 
 DEFAULT_SIZE = 128
+_ALONE_SECONDS = 10.0
+"""How long whoever wants a keep for themselves waits for those that are at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class _Place:
     """Where one keep is open or is being opened; whoever comes meanwhile waits for its lock alone."""
 
     users: int = 0
+    inside: int = 0
+    """How many work with it now; the others among the users wait for the lock."""
     keep: Keep | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -63,6 +67,8 @@ class Pool:
         """Who used each open keep last, so that a token that goes through many closes its own."""
         self._embedder = embedder
         self._lock = threading.Lock()
+        self._left = threading.Condition(self._lock)
+        """Told whenever somebody is done with a keep."""
         self._places: dict[str, _Place] = {}
         self._closed = False
         self.opened = 0
@@ -87,8 +93,11 @@ class Pool:
     def borrow(self, name: str, holder: str = "") -> Iterator[Keep]:
         """A keep by its name, for a token or the service's own work; it is not closed while somebody has it."""
         place = self._taken(name, holder)
+        is_inside = False
         try:
-            yield self._opened(name, place)
+            keep = self._opened(name, place)
+            is_inside = True
+            yield keep
         except KeyUnavailable as error:
             if error.code not in ("keys_rotated", "key_outdated"):
                 raise
@@ -96,7 +105,24 @@ class Pool:
                 _close(place)
             raise StoreBusy("The keep's key was rotated meanwhile.", hint="Try again.") from error
         finally:
-            self._give_back(place)
+            self._give_back(place, is_inside)
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Nobody in this process has the keep open until the block ends; whoever wants it meanwhile waits.
+
+        For what replaces its file or encrypts it anew. Other processes are held off by the store itself.
+        """
+        place = self._taken(name, "")
+        try:
+            with place.lock:
+                with self._left:
+                    if not self._left.wait_for(lambda: not place.inside, timeout=_ALONE_SECONDS):
+                        raise StoreBusy("The keep is in use.", hint="Try again when nobody works with it.")
+                _close(place)
+                yield
+        finally:
+            self._give_back(place, False)
 
     @property
     def is_open(self) -> bool:
@@ -169,11 +195,15 @@ class Pool:
                     name, home=self.home, settings=self.settings, embedder=self._embedder, background=False
                 )
                 self.opened += 1
+            with self._lock:
+                place.inside += 1
             return place.keep
 
-    def _give_back(self, place: _Place) -> None:
-        with self._lock:
+    def _give_back(self, place: _Place, is_inside: bool) -> None:
+        with self._left:
             place.users -= 1
+            place.inside -= is_inside
+            self._left.notify_all()
 
 
 def _close(place: _Place) -> None:

@@ -8,10 +8,11 @@ is recognised: the file by the key that opens it, the seals by the chain, in whi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from truekeep.errors import InvalidRequest, UnknownId
@@ -26,11 +27,13 @@ from truekeep.stores.keys import KeepKeys, derive, with_new_data_key, with_rotat
 from truekeep.stores.master import MasterKeys, Wrapping
 from truekeep.stores.seal import Seal
 from truekeep.stores.sqlite import SqliteBackend
-from truekeep.types import utc_text
+from truekeep.types import Progress, utc_text
 
 if TYPE_CHECKING:
     from truekeep.config import Paths, Settings
 
+NOBODY: Mapping[str, str] = MappingProxyType({})
+"""Where nobody decides anew: a rotation that was begun is brought to its end."""
 OWN = "keys"
 """The master key that truekeep makes itself and keeps in the key directory."""
 
@@ -44,7 +47,9 @@ class MasterRotation:
     rewrapped: tuple[str, ...]
 
 
-def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRotation:
+def rotate_master(
+    paths: Paths, settings: Settings, *, to: str = "", progress: Progress | None = None
+) -> MasterRotation:
     """Wrap every keep's key with a new master key: a fresh one of our own (``keys``), or the one ``to`` leads to.
 
     Cut off in the middle, some keys are wrapped by the old one and some by the new; running it again finishes it.
@@ -59,11 +64,13 @@ def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRo
     with locked(ring.directory):
         target = MasterKeys(paths.keys, "" if to == OWN else to)
         master: Wrapping = target.add() if target.is_own else target.current()
-        rewrapped = []
-        for keep in ring.names():
+        rewrapped, names = [], ring.names()
+        for number, keep in enumerate(names, 1):
             if ring.wrapped_by(keep) != master.id:
                 ring.rewrap(keep, master)
                 rewrapped.append(keep)
+            if progress is not None:
+                progress(number, len(names))
         if settings.store:
             from truekeep.stores.postgres_service import rewrap_shared  # noqa: PLC0415 - an extra
 
@@ -73,8 +80,19 @@ def rotate_master(paths: Paths, settings: Settings, *, to: str = "") -> MasterRo
     return MasterRotation(master.id, tuple(rewrapped))
 
 
-def rotate_data(paths: Paths, keep: str, clock: Callable[[], datetime], settings: Settings) -> int:
-    """Give a keep a new data key: its file is encrypted and its rows are sealed with it. Returns the event's number."""
+def rotate_data(
+    paths: Paths,
+    keep: str,
+    clock: Callable[[], datetime],
+    settings: Settings,
+    *,
+    decided: Mapping[str, str] = NOBODY,
+    progress: Progress | None = None,
+) -> int:
+    """Give a keep a new data key: its file is encrypted and its rows are sealed with it. Returns the event's number.
+
+    The event says who decided it, as ``decided`` has it.
+    """
     ring = keyring(paths, settings)
     if not ring.exists(keep):
         raise UnknownId("There is no keep of that name.", hint=f"Looked for its key in {paths.keys}.")
@@ -84,12 +102,21 @@ def rotate_data(paths: Paths, keep: str, clock: Callable[[], datetime], settings
                 raise _not_intact()
         master = ring.masters.current()
         keys = derive(ring.rewrap(keep, master, with_new_data_key))
-        event = settle(paths, keep, keys, clock, settings)
+        event = settle(paths, keep, keys, clock, settings, decided=decided, progress=progress)
         ring.rewrap(keep, master, with_rotation_done)
     return event
 
 
-def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime], settings: Settings) -> int:
+def settle(
+    paths: Paths,
+    keep: str,
+    keys: KeepKeys,
+    clock: Callable[[], datetime],
+    settings: Settings,
+    *,
+    decided: Mapping[str, str] = NOBODY,
+    progress: Progress | None = None,
+) -> int:
     """Bring the file's encryption and the rows' seals to the newest data key, from wherever they are."""
     backend = open_alone(paths, keep, keys, settings)
     anchors = anchors_of(settings.anchor, paths.keys, keep, keys.anchor)
@@ -100,7 +127,7 @@ def settle(paths: Paths, keep: str, keys: KeepKeys, clock: Callable[[], datetime
                 # Under the same lock as the sealing, before it and after it: what the old keys did not seal, and the
                 # chain did not leave there, must not get a seal from us.
                 _require_intact(backend, tip)
-                tip = _resealed(backend, tip, utc_text(clock()))
+                tip = _resealed(backend, tip, utc_text(clock()), decided, progress)
                 _require_intact(backend, tip)
                 if settings.store:
                     # A file is encrypted anew as a whole; here every event is, by being written once more.
@@ -132,17 +159,20 @@ def _not_intact() -> InvalidRequest:
     )
 
 
-def _resealed(backend: Backend, tip: Tip, at: str) -> Tip:
+def _resealed(backend: Backend, tip: Tip, at: str, decided: Mapping[str, str], progress: Progress | None) -> Tip:
     """Seal every row under the next keys, and close the chain of the old ones with the event that says so."""
     seal, seq, at = tip.seal.successor(), tip.head.seq + 1, max(at, tip.head.at)
     total, touched = 0, list[Touched]()
+    rows = sum(map(backend.count, TABLES))
     for table in TABLES:
         for row in list(backend.rows(table, cards=True)):
             sealed = row._replace(mac=seal.mac(table, row))
             backend.replace(table, sealed)
             total += seal.term(sealed.mac)
             touched.append((table, row.seq, sealed.mac.hex()))
-    draft = EventRow(seq, at, ROTATED, json.dumps({"rows": touched}), seal.mask(total, seq), b"")
+            if progress is not None:
+                progress(len(touched), rows)
+    draft = EventRow(seq, at, ROTATED, json.dumps({**decided, "rows": touched}), seal.mask(total, seq), b"")
     event = draft._replace(hash=tip.seal.link(tip.head.hash, draft))
     backend.append(event)
     return replace(tip, seal=seal, head=AnchorHead(seq, event.hash, at), total=total)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from truekeep.errors import InvalidRequest
 from truekeep.serve.capabilities import permit
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
+from truekeep.serve.console.form import FormFields
 
 router = APIRouter()
 ENTRY = DeskEntry("operate", "operate")
@@ -18,6 +20,14 @@ PLACES = ("grants", "tools", "channels", "members", "tokens", "prompts", "backup
 def operate(desk: Seated) -> Response:
     """What there is to run, and what each page is for."""
     return desk.page("operate.html", here="operate", place="", places=places(desk))
+
+
+def require_named(desk: Desk, form: FormFields) -> None:
+    """Refuse what replaces or re-encrypts a keep unless its name was typed."""
+    if form.text("confirm", 200) != desk.keep_name:
+        raise InvalidRequest(
+            "The keep's name was not typed as it is.", code="not_confirmed", hint="Type it, so that it is this keep."
+        )
 
 
 def places(desk: Desk) -> list[str]:
