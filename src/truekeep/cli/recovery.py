@@ -8,6 +8,7 @@ import click
 
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json
+from truekeep.trust.fence import one_line
 
 _FILE = click.Path(path_type=Path)
 
@@ -38,12 +39,14 @@ def backup(target: Path, keep_name: str, home: str | None, output: str) -> None:
     is_flag=True,
     help="Also if its last event is none of this keep's history: somebody with an old key may have made it.",
 )
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
 @with_keep
 def restore(
     source: Path,
     by: str,
     reason: str,
     unsafe_unknown_history: bool,
+    dry_run: bool,
     keep_name: str,
     home: str | None,
     output: str,
@@ -55,6 +58,9 @@ def restore(
     """
     from truekeep.ops.recovery import restore as restore_keep  # noqa: PLC0415 - loads the store
 
+    if dry_run:
+        _print_preview(keep_name, source, home, output)
+        return
     done = restore_keep(
         keep_name, source, by=by, reason=reason, home=home, unsafe_unknown_history=unsafe_unknown_history
     )
@@ -65,6 +71,23 @@ def restore(
         console().print(f"Restored to event {done.ends_at}; event {done.anchored_at} had happened.")
         for problem in done.problems if unsafe_unknown_history else ():
             console().print(problem, style="yellow")
+
+
+def _print_preview(keep_name: str, source: Path, home: str | None, output: str) -> None:
+    from truekeep.ops.restore_preview import preview_restore  # noqa: PLC0415 - loads the store
+
+    told = preview_restore(keep_name, source, home=home)
+    if output == "json":
+        print_json(told.as_dict())
+        return
+    out = console()
+    out.print(f"It would end at event {told.ends_at}; event {told.stands_at} has happened. Nothing was changed.")
+    for verb, rows in (("would go", told.go), ("would come back", told.come_back)):
+        for table, count in rows.items():
+            out.print(f"{table}: {count} {verb}")
+    for sign, texts in (("-", told.memories_go), ("+", told.memories_come_back)):
+        for text in texts:
+            out.print(one_line(f"{sign} {text}"), soft_wrap=True, markup=False)
 
 
 @click.command()

@@ -40,13 +40,14 @@ _MOST_GAPS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class TextJudge:
     """Today's screens and policy, for texts that no keep can vouch for."""
 
     panel: Screening
     policy: Policy
 
     def shown(self, memory: Memory) -> dict[str, Any]:
+        """What a person gets to see of a memory."""
         ids = blocked_by(memory, self.panel.current(), self.policy)
         text = fence.placeholder(ids, memory.id) if ids else fence.sanitised(memory.text)
         return {"content": text, "blocked": bool(ids), "block_reason": list(ids)}
@@ -63,12 +64,12 @@ def salvage(name: str, *, home: str | Path | None = None, settings: Settings | N
         raise UnknownId("There is no keep of that name.", hint=f"Looked for its key in {paths.keys}.")
     require_store(paths, name, chosen)
     keys = ring.open(name)
-    judge = _Judge(LivePanel(paths), preset(chosen.policy))
+    judge = TextJudge(LivePanel(paths), preset(chosen.policy))
     with closing(open_backend(paths, name, keys, chosen)) as backend:
         yield from _rows(backend, keys, judge, name)
 
 
-def _rows(backend: Backend, keys: KeepKeys, judge: _Judge, name: str) -> Iterator[dict[str, Any]]:
+def _rows(backend: Backend, keys: KeepKeys, judge: TextJudge, name: str) -> Iterator[dict[str, Any]]:
     expected, problem = _current(backend, keys)
     yield {
         "truekeep": FORMAT,
@@ -94,7 +95,7 @@ def _rows(backend: Backend, keys: KeepKeys, judge: _Judge, name: str) -> Iterato
     yield {"type": "summary", **counts}
 
 
-def _entry(table: str, row: Row, judge: _Judge) -> dict[str, Any] | None:
+def _entry(table: str, row: Row, judge: TextJudge) -> dict[str, Any] | None:
     sealed = Sealed(row, verified=True)
     try:
         if table == "queue":

@@ -33,6 +33,10 @@ _FORM_CAP = 4_096
 """Bytes that are read of somebody who is not known yet: a sign-in has a token and an address to go on to."""
 
 
+_BACKUP = re.compile(r"/console/k/[^/]+/backups/look")
+"""Where a whole backup is sent to, in one piece."""
+
+
 class RequestRefused(Exception):
     """A request that is answered at the edge."""
 
@@ -53,11 +57,12 @@ class Bodies:
     async def read(self, scope: Scope, receive: Receive, admission: Admission) -> AsyncIterator[bytes]:
         """The whole body of a request, held until the block ends."""
         cap = self._cap(scope, admission)
+        seconds = self._settings.body_seconds * max(1, cap // self._settings.body_cap)
         parts: list[bytes] = []
         size = 0
         try:
             try:
-                async with scope.get(ARRIVAL, Arrival()).within(self._settings.body_seconds):
+                async with scope.get(ARRIVAL, Arrival()).within(seconds):
                     async for part in _parts(receive):
                         parts.append(part)
                         size += len(part)
@@ -78,6 +83,8 @@ class Bodies:
         announced = headers.get(b"content-length", b"")
         has_body = announced.strip(b"0") != b"" or b"transfer-encoding" in headers
         cap = self._settings.body_cap
+        if admission.identity is not None and admission.identity.may("admin") and _BACKUP.fullmatch(scope["path"]):
+            cap = max(cap, self._settings.backup_cap)
         if admission.identity is None and has_body:
             if admission.refusal is not None:
                 raise admission.refusal
@@ -89,7 +96,7 @@ class Bodies:
     def _require_room(self, payer: str, size: int, cap: int) -> None:
         if size > cap:
             raise _too_large(cap)
-        if self._of[payer] > self._settings.bodies_per_token:
+        if self._of[payer] > max(self._settings.bodies_per_token, cap):
             raise RequestRefused(429, "too_much_at_once", "Too much of what you sent is waiting already.", LATER)
         if self.held > self._settings.bodies_cap:
             raise RequestRefused(503, "service_busy", "The service holds as many requests as it can.", LATER)

@@ -45,6 +45,8 @@ class ServeSettings:
     """Bytes of a request that are no body; what browsers and proxies send has a tenth of it."""
     body_cap: int = 2_000_000
     """Bytes of one request's body; a longer one is refused while it arrives."""
+    backup_cap: int = 100_000_000
+    """Bytes of a backup that an administrator sends to the console to be put back."""
     bodies_cap: int = 256_000_000
     """Bytes of request bodies that one worker holds at a time."""
     bodies_per_token: int = 32_000_000

@@ -92,6 +92,21 @@ def require_whole(backend: Backend, keys: KeepKeys) -> tuple[AnchorHead, int]:
     return tip.head, sum(map(len, found.expected.values()))
 
 
+@contextmanager
+def examined(paths: Paths, keep: str, source: Path, settings: Settings) -> Iterator[tuple[Backend, AnchorHead]]:
+    """A backup opened to be looked at, and where it ends: verified, and of this keep's history."""
+    ring = keyring(paths, settings)
+    with locked(ring.directory):
+        keys = derive(ring.secret(keep))
+        with _draft(database_path(paths, keep)) as draft:
+            _take_in(source, draft)
+            head, _ = verified_copy(draft, keys)
+            if doubts := _doubts(paths, keep, keys, head, settings):
+                raise _unknown_history(doubts, head)
+            with closing(open_copy(draft, keys)) as copy:
+                yield copy, head
+
+
 def put_back(
     paths: Paths,
     keep: str,
@@ -117,12 +132,7 @@ def put_back(
             head, _ = verified_copy(draft, keys)
             doubts = _doubts(paths, keep, keys, head, settings)
             if doubts and not unsafe_unknown_history:
-                raise StoreTampered(
-                    " ".join(doubts),
-                    code="unknown_history",
-                    hint="Use another backup; or give up what is not in this one with --unsafe-unknown-history.",
-                    where=f"event {head.seq} of the copy",
-                )
+                raise _unknown_history(doubts, head)
             disk.sync(draft)
             master = ring.masters.current()
             keys = derive(ring.rewrap(keep, master, with_restore_begun))
@@ -140,6 +150,15 @@ def put_back(
         settle(paths, keep, keys, clock, settings)
         ring.rewrap(keep, master, with_rotation_done)
     return accepted
+
+
+def _unknown_history(doubts: tuple[str, ...], head: AnchorHead) -> StoreTampered:
+    return StoreTampered(
+        " ".join(doubts),
+        code="unknown_history",
+        hint="Use another backup; or give up what is not in this one with --unsafe-unknown-history.",
+        where=f"event {head.seq} of the copy",
+    )
 
 
 def _doubts(paths: Paths, keep: str, keys: KeepKeys, head: AnchorHead, settings: Settings) -> tuple[str, ...]:

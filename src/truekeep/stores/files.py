@@ -53,6 +53,11 @@ def set_aside_files(paths: Paths, keep: str) -> list[Path]:
     return sorted(path for path in found if shape.fullmatch(path.name))
 
 
+def offered_path(paths: Paths, keep: str, token: str) -> Path:
+    """Where a backup lies that somebody sent and has not decided to put back: set aside, so it goes with those."""
+    return paths.data / f"{keep}.db.replaced-offered{token}"
+
+
 def anchor_path(paths: Paths, keep: str) -> Path:
     """The keep's own anchor, beside its key and apart from its data."""
     return paths.keys / "keeps" / f"{keep}.anchor"
