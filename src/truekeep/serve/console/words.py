@@ -48,7 +48,9 @@ class PageWords:
         exact, patterns = _phrases(self.language)
         if sentence in exact:
             return exact[sentence]
-        for pattern, text in patterns:
+        for begins, ends, pattern, text in patterns:
+            if not (sentence.startswith(begins) and sentence.endswith(ends)):
+                continue  # most of a few hundred patterns are passed over without being tried
             if (found := pattern.fullmatch(sentence)) is not None:
                 return text.format(*(self.says(part) or part for part in found.groups()))
         return None
@@ -75,13 +77,17 @@ _PLACE = re.compile(r"\\{\d*\\}")
 
 
 @cache
-def _phrases(language: str) -> tuple[Mapping[str, str], Sequence[tuple[re.Pattern[str], str]]]:
+def _phrases(language: str) -> tuple[Mapping[str, str], Sequence[tuple[str, str, re.Pattern[str], str]]]:
     """The library's sentences: whole ones, and those with places that are filled with names, ids and numbers."""
     file = resources.files("truekeep") / "data" / "console" / "library" / f"{language}.toml"
     listed: Mapping[str, str] = tomllib.loads(file.read_text("utf-8"))["sentences"]
     whole = {sentence: text for sentence, text in listed.items() if "{" not in sentence}
-    places = [(sentence, text) for sentence, text in listed.items() if "{" in sentence]
-    return whole, [(re.compile(_PLACE.sub("(.{0,400}?)", re.escape(sentence))), text) for sentence, text in places]
+    patterns = []
+    for sentence, text in listed.items():
+        if "{" in sentence:
+            pattern = re.compile(_PLACE.sub("(.{0,400}?)", re.escape(sentence)))
+            patterns.append((sentence.partition("{")[0], sentence.rpartition("}")[2], pattern, text))
+    return whole, patterns
 
 
 def chosen(wished: str | None, accepted: str) -> str:
