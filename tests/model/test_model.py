@@ -14,7 +14,6 @@ from typing import Any
 import apsw
 import pytest
 
-from tests.model import asked
 from tests.model.asked import (
     TicketsOfTheCode,
     WritersOfTheCode,
@@ -51,7 +50,8 @@ from truekeep.stores.files import open_ledger
 from truekeep.stores.ledger import Ledger
 from truekeep.stores.sqlite import SqliteBackend, translated
 from truekeep.trust.flow.evidence import ValueOrigin
-from truekeep.trust.influence import MemoryFacts
+from truekeep.trust.influence import MemoryFacts, may_act
+from truekeep.trust.origin import standing_of
 from truekeep.types import Standing
 
 _MOMENT = datetime(2027, 3, 8, 10, tzinfo=UTC)
@@ -247,8 +247,9 @@ def test_a_rule_that_is_broken_on_purpose_differs_from_the_specification(
 
 
 def test_standing_that_ignores_parents_differs_from_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
-    standing_of = asked.standing_of
-    monkeypatch.setattr(asked, "standing_of", lambda channel, **known: standing_of(channel, **known | {"parents": ()}))
+    monkeypatch.setattr(
+        "tests.model.asked.standing_of", lambda channel, **known: standing_of(channel, **known | {"parents": ()})
+    )
     differing = [
         row
         for row in _DERIVED
@@ -259,12 +260,10 @@ def test_standing_that_ignores_parents_differs_from_the_specification(monkeypatc
 
 
 def test_hearsay_that_acts_by_credit_differs_from_the_specification(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_act = asked.may_act
-
     def acts_by_credit(facts: MemoryFacts, *given: Any) -> Any:
         return may_act(replace(facts, standing=max(facts.standing, Standing.ENROLLED)), *given)
 
-    monkeypatch.setattr(asked, "may_act", acts_by_credit)
+    monkeypatch.setattr("tests.model.asked.may_act", acts_by_credit)
     assert any(code_acts(facts) != acts(facts) for facts in all_facts())
 
 
