@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 
@@ -74,6 +75,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors become one clear line, a hint and an exit code."""
     gc.set_threshold(_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
+    # At its end Python looks for garbage among everything that was loaded; the process takes it all along anyway.
+    atexit.register(gc.freeze)
     try:
         cli.main(args=arguments, prog_name="truekeep", standalone_mode=False)
     except click.exceptions.Exit as stop:
