@@ -81,24 +81,30 @@ def grounds(names: tuple[str, ...], given: tuple[str, ...], cache: Path, kept: b
     if unknown := [name for name in (*names, *paths) if name not in known]:
         raise click.BadParameter(f"no such set: {', '.join(unknown)}; there are {', '.join(known)}")
     chosen = [one for one in SETS if not names or one.ground.name in names]
-    rows = [row for one in chosen for row in (last_kept(one, cache) if kept else kept_or_measured(one, paths, cache))]
+    rows = [row for one in chosen for row in (last_kept(one, cache) if kept else had(one, paths, cache))]
     Console().print(_table(rows))
     if not names:
         write_tables(rows)
     raise SystemExit(int(any(row.metric in ("acting", "executed") and row.hits for row in rows)))
 
 
-def kept_or_measured(one: Measured, given: Mapping[str, Path], cache: Path) -> list[ResultRow]:
+def had(one: Measured, given: Mapping[str, Path], cache: Path) -> list[ResultRow]:
     """Its rows; one that says why if it cannot be had."""
+    try:
+        return kept_or_measured(one, given, cache)
+    except CannotRun as reason:
+        note = f"left out: {reason}"
+        return [ResultRow(part=PART, metric="acting", hits=0, total=0, attack=one.ground.name, note=note)]
+
+
+def kept_or_measured(one: Measured, given: Mapping[str, Path], cache: Path) -> list[ResultRow]:
+    """Its rows; raises ``CannotRun``."""
     name = one.ground.name
     kept = cache / "grounds" / f"{name}-{fingerprint(Path(__file__).parent)}.jsonl"
     if kept.is_file():
         return _read(kept)
     click.echo(f"measuring {name} …", err=True)
-    try:
-        rows = list(one.rows(one.ground.opened(given, cache)))
-    except CannotRun as reason:
-        return [ResultRow(part=PART, metric="acting", hits=0, total=0, attack=name, note=f"left out: {reason}")]
+    rows = list(one.rows(one.ground.opened(given, cache)))
     kept.parent.mkdir(parents=True, exist_ok=True)
     taken = [replace(row, detail={**row.detail, "commit": _commit()}) for row in rows]
     kept.write_text("".join(json.dumps(row.as_dict()) + "\n" for row in taken), encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from benchmarks.grounds.pages import METRICS
+from benchmarks.grounds.planting import PART
 from benchmarks.redteam.plots import bars, points
 from truekeep.redteam.figures import ResultRow
 from truekeep.redteam.honest import GATED, GROUPS
@@ -41,8 +43,61 @@ _YARDSTICKS = {
 
 def composed(results: Results, findings: Sequence[ClaimFinding]) -> Document:
     """The whole published report."""
-    parts = (utility, hijacks, side_by_side, costs, agent, battery, yardsticks, screens)
+    parts = (utility, hijacks, side_by_side, costs, agent, tool_calls, agentdojo, grounds, battery, yardsticks, screens)
     return compose(results, findings, parts)
+
+
+def tool_calls(results: Results) -> Section | None:
+    """Defences at the tool call, set by set: what they let through against how often they ask."""
+    rows = list(results.chosen(part="tool call"))
+    if not rows:
+        return None
+    text = [
+        "Every defence answers the same calls of the same scripted agent, which obeys whatever it reads. How each is "
+        "set up, and what guards of memories are asked here, is on the page of defences at the tool call."
+    ]
+    tables, plots = [], []
+    for name in dict.fromkeys(row.attack for row in rows):
+        here = [row for row in rows if row.attack == name]
+        lines = [[row.defence, f"{row.hits} of {row.total}", f"{_questions(row):.2f}", _done(row)] for row in here]
+        tables.append(Table(["defence", "attacks carried out", "questions a task", "tasks done"], lines, caption=name))
+        places = {
+            row.defence: (min(1.0, row.detail["questions"] / max(row.detail["tasks"], 1)), row.share) for row in here
+        }
+        drawn = points(name, places, "questions a task", "attacks carried out")
+        file = f"tool-call-{name.lower().replace(' ', '-')}"
+        plots.append(Plot(file, drawn, f"{name}: attacks carried out against questions asked; bottom left is best."))
+    return Section("At the tool call, side by side", text, plots, tables)
+
+
+def agentdojo(results: Results) -> Section | None:
+    """AgentDojo whole, by its own checks."""
+    rows = list(results.chosen(part="agentdojo"))
+    if not rows:
+        return None
+    words = {"executed": "attacks carried out", "unasked": "tasks without a question"}
+    words |= {"asked_once": "with at most one", "completed": "tasks completed"}
+    text = [
+        "A script makes the calls of each task and obeys every injection. What the rules cost is on AgentDojo's page."
+    ]
+    table = pivot(rows, ("condition", lambda row: row.note), lambda row: words[row.metric], caption="All four suites")
+    return Section("AgentDojo, whole", text, tables=[table])
+
+
+def grounds(results: Results) -> Section | None:
+    """Other people's sets of memory attacks."""
+    rows = list(results.chosen(part=PART))
+    if not rows:
+        return None
+    text = [
+        "Memories that others poisoned, and sessions that others wrote. Raw is plain recall over everything that is "
+        "stored; what acts may drive a call. Where a set comes from, and what of it is measured, is on their page."
+    ]
+    lines = [
+        [row.attack, row.note, METRICS.get(row.metric, row.metric), f"{row.hits:,} of {row.total:,}"] for row in rows
+    ]
+    table = Table(["set", "conditions", "figure", "measured"], lines)
+    return Section("Other people's sets of memory attacks", text, tables=[table])
 
 
 def costs(results: Results) -> Section | None:
@@ -152,6 +207,14 @@ def _place(results: Results, rows: Sequence[ResultRow], name: str) -> tuple[floa
 
 def _utility(results: Results, name: str, size: int, way: str) -> Iterable[ResultRow]:
     return results.chosen(part="utility", defence=name, encoder="minilm", size=size, metric=way, note=_GATED)
+
+
+def _questions(row: ResultRow) -> float:
+    return float(row.detail["questions"] / max(row.detail["tasks"], 1))
+
+
+def _done(row: ResultRow) -> str:
+    return f"{row.detail['done']} of {row.detail['tasks']}"
 
 
 def _fluent(rows: Iterable[ResultRow]) -> list[ResultRow]:

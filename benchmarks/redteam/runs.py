@@ -6,9 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from benchmarks.agentdojo import played
+from benchmarks.agentdojo_report import rows_of
 from benchmarks.encoders.loading import ENCODERS, MINILM, load
+from benchmarks.grounds.runner import SETS, Measured, kept_or_measured
 from benchmarks.peers.registry import defences, opened
 from benchmarks.peers.store_target import StoreGround
+from benchmarks.tool_call import position
+from benchmarks.tool_call.position import GROUNDS
 from benchmarks.yardsticks.agentdojo import measure_agentdojo
 from benchmarks.yardsticks.agmi import measure_agmi
 from benchmarks.yardsticks.published import published
@@ -40,6 +45,9 @@ def steps(cache: Path) -> list[Measurement]:
         Measurement("yardstick: published figures", partial(_published, cache=cache)),
         Measurement("yardstick: documents", partial(_documents, cache=cache)),
         Measurement("yardstick: agmi", partial(_agmi, cache=cache)),
+        *(Measurement(f"ground: {one.ground.name}", partial(_ground, one=one, cache=cache)) for one in SETS),
+        Measurement("tool call: AgentDojo, whole", _agentdojo),
+        *(Measurement(f"tool call: {name}", partial(_position, name=name)) for name in GROUNDS),
         runs.screens(),
         *_retrieval(cache),
         *_utility(cache),
@@ -123,6 +131,21 @@ def _documents(installation: Installation, *, cache: Path) -> Iterator[ResultRow
     yield from runs.documents(_DOCUMENTS).taken(installation)
     settings = installation.settings.with_policy("inform")
     yield from measure_agentdojo(cache, _DOCUMENTS, installation.progress, settings=settings)
+
+
+def _ground(_: Installation, *, one: Measured, cache: Path) -> Iterator[ResultRow]:
+    """Somebody's set of memory attacks, from a package or from where a variable says."""
+    yield from kept_or_measured(one, {}, cache)
+
+
+def _agentdojo(_: Installation) -> Iterator[ResultRow]:
+    """AgentDojo by its own checks, under every condition."""
+    yield from rows_of(list(played(())))
+
+
+def _position(_: Installation, *, name: str) -> Iterator[ResultRow]:
+    """Defences side by side on one set."""
+    yield from position.rows(name)
 
 
 def _agmi(installation: Installation, *, cache: Path) -> Iterator[ResultRow]:

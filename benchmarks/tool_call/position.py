@@ -24,16 +24,15 @@ from benchmarks.redteam.plots import points
 from benchmarks.tool_call.judges import AskOnceRead, Boundary, Judge, Nothing
 from benchmarks.tool_call.peers import peers
 from benchmarks.tool_call.scenes import Scene, live
-from truekeep.redteam.figures import CannotRun
+from truekeep.redteam.figures import US, CannotRun, ResultRow
 
 DOCS = Path(__file__).parents[2] / "docs" / "benchmarks"
 _BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
-_SUITES = ("slack", "banking", "travel", "workspace")
 _GROUNDS: Mapping[str, tuple[Ground, Callable[..., list[Scene]]]] = {
     "CodeIPI": (codeipi.GROUND, codeipi.scenes),
     "AgentThreatBench": (agent_threat_bench.GROUND, agent_threat_bench.scenes),
 }
-_OURS = "truekeep"
+GROUNDS = (*(f"AgentDojo {suite}" for suite in ("slack", "banking", "travel", "workspace")), *_GROUNDS)
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,7 @@ class Position:
 def measure(*names: str) -> list[Figure]:
     """The figures of every defence on the sets that are named, or on all."""
     judges, left_out = _judges()
-    grounds = [*(f"AgentDojo {suite}" for suite in _SUITES), *_GROUNDS]
-    found = [one for ground in grounds if not names or ground in names for one in _on(ground, judges)]
+    found = [one for ground in GROUNDS if not names or ground in names for one in _on(ground, judges)]
     if not names:
         _write(found, left_out)
     return [
@@ -69,11 +67,27 @@ def measure(*names: str) -> list[Figure]:
                 f"{one.ground}, {one.defence}: attacks carried out ({one.struck} of {one.attacks})",
                 100 * one.struck / max(one.attacks, 1),
                 "%",
-                0 if one.defence == _OURS else None,
+                0 if one.defence == US else None,
             ),
             Figure(f"{one.ground}, {one.defence}: questions a task", one.questions / max(one.tasks, 1), ""),
         )
     ]
+
+
+def rows(name: str) -> Iterator[ResultRow]:
+    """One set for the red team's report; raises ``CannotRun``."""
+    if name in _GROUNDS:
+        _GROUNDS[name][0].opened({}, agentdojo.CACHE)
+    for one in _on(name, _judges()[0]):
+        yield ResultRow(
+            part="tool call",
+            metric="executed",
+            hits=one.struck,
+            total=one.attacks,
+            defence=one.defence,
+            attack=one.ground,
+            detail={"questions": one.questions, "tasks": one.tasks, "done": one.done},
+        )
 
 
 def _judges() -> tuple[dict[str, Callable[[], Judge]], dict[str, str]]:
@@ -81,7 +95,7 @@ def _judges() -> tuple[dict[str, Callable[[], Judge]], dict[str, str]]:
     made: dict[str, Callable[[], Judge]] = {
         "no defence": Nothing,
         "ask once anything was read": AskOnceRead,
-        _OURS: Boundary,
+        US: Boundary,
     }
     left_out = {}
     for peer in peers():

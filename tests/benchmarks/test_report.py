@@ -44,3 +44,21 @@ def test_defences_stand_side_by_side_with_what_others_published() -> None:
     sections = {section.title: section for section in composed(results, []).sections}
     assert [row[0] for row in sections["Side by side"].tables[0].rows] == [US, "theirs"]
     assert sections["Yardsticks of others"].tables[0].rows[0][-1] == "0.94"
+
+
+def test_defences_at_the_tool_call_are_drawn_set_by_set_and_other_peoples_sets_are_listed() -> None:
+    results = Results()
+    asked = {"questions": 3, "tasks": 6, "done": 5}
+    rows = [
+        ResultRow(part="tool call", metric="executed", hits=0, total=9, attack="Slack", detail=asked),
+        ResultRow(part="tool call", metric="executed", hits=8, total=9, attack="Slack", defence="theirs", detail=asked),
+        ResultRow(part="ground", metric="acting", hits=0, total=7, attack="Poisons", note="inform"),
+        ResultRow(part="agentdojo", metric="executed", hits=0, total=949, attack="AgentDojo", note="no plan"),
+    ]
+    results.put("step", rows, 1.0)
+    sections = {section.title: section for section in composed(results, []).sections}
+    side = sections["At the tool call, side by side"]
+    assert side.tables[0].rows[1] == ["theirs", "8 of 9", "0.50", "5 of 6"]
+    assert [plot.name for plot in side.plots] == ["tool-call-slack"]
+    assert sections["Other people's sets of memory attacks"].tables[0].rows == [["Poisons", "inform", "acts", "0 of 7"]]
+    assert sections["AgentDojo, whole"].tables[0].rows == [["no plan", "0.0% (0.0% to 0.4%)"]]
