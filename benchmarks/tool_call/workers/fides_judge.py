@@ -62,7 +62,9 @@ class Fides:
 
 
 def _tool(declared: Mapping[str, Any]) -> Any:
-    source = "trusted" if "*" in declared["owner_writes"] or not declared["reads"] else "untrusted"
+    # What an own system says about a change is its own word; what a page gives back is not, whatever the visit is.
+    is_trusted = "*" in declared["owner_writes"] or (declared["own"] and not declared["reads"])
+    source = "trusted" if is_trusted else "untrusted"
 
     def run(**_given: Any) -> str:
         return "done"
