@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -152,3 +158,38 @@ def test_without_a_token_it_says_where_one_is_taken_from(run: Run) -> None:
     refused = run("top", "--once", "--url", "http://127.0.0.1:9")
     assert refused.code == 2
     assert "TRUEKEEP_TOKEN" in refused.err
+
+
+@pytest.mark.slow
+def test_on_a_terminal_it_looks_again_until_ctrl_c_and_leaves_the_screen_as_it_was(home: Path) -> None:
+    busy(home)
+    mine, theirs = pty.openpty()
+    command = [sys.executable, "-m", "truekeep", "top", "--home", str(home), "--every", "0.5"]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "40"}
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=environment) as process:
+        os.close(theirs)
+        told = b""
+        while told.count(b"truekeep top") < 3:
+            told += os.read(mine, 65_536)
+        process.send_signal(signal.SIGINT)
+        while process.poll() is None:
+            try:
+                told += os.read(mine, 65_536)
+            except OSError:  # the other end is closed
+                break
+        assert process.wait(60) == 0
+    os.close(mine)
+    assert b"tainted-1" in told
+    assert told.index(b"\x1b[?1049h") < told.index(b"truekeep top") < told.index(b"\x1b[?1049l")
+
+
+@pytest.mark.slow
+def test_programs_get_a_line_for_each_look(home: Path) -> None:
+    busy(home)
+    command = [sys.executable, "-m", "truekeep", "top", "--home", str(home), "--every", "0.5", "--format", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        looks = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.terminate()
+    assert [[one["keep"] for one in look["keeps"]] for look in looks] == [["alice"], ["alice"]]
+    assert looks[0]["at"] < looks[1]["at"]
