@@ -10,6 +10,7 @@ import click
 
 from truekeep import __version__
 from truekeep.cli.lazy import LazyGroup
+from truekeep.cli.working import working
 
 _COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo:demo", "See it work: honest facts, three attacks, recall and the snapshot."),
@@ -78,7 +79,8 @@ def main(arguments: list[str] | None = None) -> None:
     # At its end Python looks for garbage among everything that was loaded; the process takes it all along anyway.
     atexit.register(gc.freeze)
     try:
-        cli.main(args=arguments, prog_name="truekeep", standalone_mode=False)
+        with working(sys.argv[1:] if arguments is None else arguments):
+            cli.main(args=arguments, prog_name="truekeep", standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
