@@ -15,6 +15,7 @@ from truekeep.act.question import ConfirmQuestion
 from truekeep.cli.actions import STYLES, print_question
 from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_styled
+from truekeep.cli.why_next import after_call, after_item, after_memory, after_refusal
 from truekeep.errors import UnknownId
 from truekeep.trust.fence import one_line
 
@@ -38,6 +39,8 @@ class Explanation:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What programs get beside it."""
     question: ConfirmQuestion | None = None
+    next: tuple[str, ...] = ()
+    """What to type now, or so that it does not happen again: commands, whole, and lines for the settings."""
 
 
 @click.command()
@@ -52,7 +55,14 @@ def why(what: str | None, keep_name: str, home: str | None, output: str) -> None
         told = explained(keep, what) if what is not None else _newest(keep)
     if output == "json":
         print_json(
-            {**told.facts, "state": told.state, "code": told.code, "why": list(told.reasons), "advice": told.advice}
+            {
+                **told.facts,
+                "state": told.state,
+                "code": told.code,
+                "why": list(told.reasons),
+                "advice": told.advice,
+                "next": list(told.next),
+            }
         )
         return
     out = console()
@@ -64,6 +74,8 @@ def why(what: str | None, keep_name: str, home: str | None, output: str) -> None
     for reason in told.reasons:
         print_styled(out, (one_line(reason), "dim"), indent=2)
     print_styled(out, ("Next time: ", "bold"), (told.advice, ""), indent=2)
+    for line in told.next:  # whole, to be copied, however wide the terminal is
+        out.print(f"    {one_line(line)}", style="bold", soft_wrap=True)
 
 
 def _after(told: Explanation) -> str:
@@ -93,7 +105,8 @@ def _call(keep: Keep, ticket: str) -> Explanation:
         (session,),
         "Nothing: it was allowed." if told["decision"] == "allow" else advice("calls", told["code"]),
         told,
-        keep.actions.question(ticket),
+        (question := keep.actions.question(ticket)),
+        after_call(keep.name, told, question),
     )
 
 
@@ -104,7 +117,9 @@ def _item(keep: Keep, item_id: str) -> Explanation:
     if item.decided_by:
         reasons.append(f"{item.decided_by} decided: {item.decided_reason or item.state}.")
     state = "held" if item.state == "open" else f"held, now {item.state}"
-    return Explanation(state, item.code, tuple(reasons), advice("held", item.code), {"id": item.id})
+    return Explanation(
+        state, item.code, tuple(reasons), advice("held", item.code), {"id": item.id}, next=after_item(keep.name, item)
+    )
 
 
 def _memory(keep: Keep, memory_id: str) -> Explanation:
@@ -114,7 +129,9 @@ def _memory(keep: Keep, memory_id: str) -> Explanation:
     if shown["block_reason"]:
         reasons.append(f"It is not shown because of: {', '.join(shown['block_reason'])}.")
     state = "blocked" if shown["blocked"] else "acts" if shown["may_act"] else "informs"
-    return Explanation(state, code, tuple(reasons), advice("memories", code), {"id": memory_id})
+    return Explanation(
+        state, code, tuple(reasons), advice("memories", code), {"id": memory_id}, next=after_memory(keep.name, shown)
+    )
 
 
 def _code_of(shown: Mapping[str, Any]) -> str:
@@ -154,9 +171,9 @@ def _told(keep: Keep, event: AuditEvent) -> Explanation:
     reasons = [f"It came over the channel '{body['channel']}'{source}, as {body['standing']}."]
     if body.get("rules"):
         reasons.append(f"Seen in it: {', '.join(map(str, body['rules']))}. 'truekeep rules list' says what they are.")
-    return Explanation(
-        "rejected", str(body["code"]), tuple(reasons), advice("refused", str(body["code"])), {"event": event.seq}
-    )
+    code = str(body["code"])
+    after = after_refusal(keep.name)
+    return Explanation("rejected", code, tuple(reasons), advice("refused", code), {"event": event.seq}, next=after)
 
 
 def advice(kind: str, code: str) -> str:
