@@ -1,15 +1,14 @@
 """The act boundary of a keep: judge a call, hand out a ticket, let the owner confirm it, and redeem it once.
 
-The answer itself is a pure function of what a session offers as evidence (``trust.flow``). This module gathers the
-evidence, keeps the answers as sealed rows, and judges once more when a ticket is redeemed: what was withdrawn, used up
-or lost its proof in between does not go through.
+The answer itself is a pure function of what a session offers as evidence (``trust.flow``, ``act.gathering``). This
+module keeps the answers as sealed rows, and judges once more when a ticket is redeemed: what was withdrawn, used up or
+lost its proof in between does not go through.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -17,13 +16,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from truekeep.act.calls import canonical_call, checked_name, plain_arguments
+from truekeep.act.gathering import Gathering
 from truekeep.act.grants import Grants
 from truekeep.act.question import ConfirmQuestion, question_about
-from truekeep.act.tickets import DECLINED, DENIED, OPEN, SPENT, WAITING, QuietSpell, TicketRecord, Tickets
-from truekeep.act.value_index import MemoryValueIndex
+from truekeep.act.tickets import DECLINED, DENIED, OPEN, WAITING, QuietSpell, TicketRecord, Tickets
 from truekeep.errors import InvalidRequest, TicketRefused, UnknownId
 from truekeep.sessions.tools import declared_tools
-from truekeep.stores.records import memory_from, new_id
+from truekeep.stores.records import new_id
 from truekeep.text.view import WATCH
 from truekeep.trust import fence
 from truekeep.trust.flow.calls import ToolCall
@@ -34,20 +33,17 @@ from truekeep.trust.flow.reading import TextReading, read
 from truekeep.trust.flow.reply import CheckedReply, check_reply
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
 from truekeep.trust.flow.scope import reading_scopes
-from truekeep.trust.flow.stored import ActingTexts, StoredIndex
+from truekeep.trust.flow.stored import StoredIndex
 from truekeep.trust.flow.tools import Tool, tool_for
-from truekeep.trust.influence import Reader
-from truekeep.trust.origin import AGENT, own_principal, require, session_name
-from truekeep.types import Standing
+from truekeep.trust.origin import own_principal, require, session_name
 
 if TYPE_CHECKING:
     from truekeep.config import Settings
     from truekeep.read.reader import RecordReader
     from truekeep.sessions.channels import Channels
-    from truekeep.sessions.sessions import Sessions, SessionState
+    from truekeep.sessions.sessions import Sessions
     from truekeep.sessions.transcripts import Observation
     from truekeep.stores.ledger import Ledger
-    from truekeep.types import Memory
 
 _STATES = {Answer.ALLOW: OPEN, Answer.CONFIRM: WAITING, Answer.DENY: DENIED}
 _WRITERS_MOST, _LEAVING_MOST = 3, 20
@@ -129,17 +125,14 @@ class Boundary:
         self._ledger = ledger
         self._channels = channels
         self._sessions = sessions
-        self._reader = reader
-        self._values = MemoryValueIndex(ledger)
-        self._tools = declared_tools(settings.tools)
         self._life = timedelta(minutes=settings.ticket_minutes)
         self._clock = clock
         self._quiet = QuietSpell()
-        self._took_in = False
-        """Whether a session took something in already: a process that ends after one text, as a hook does, looks up
-        nothing afterwards."""
         self.tickets = Tickets(ledger)
         self.grants = Grants(ledger, channels, clock)
+        self._gathering = Gathering(
+            ledger, channels, sessions, reader, self.tickets, self.grants, declared_tools(settings.tools), clock
+        )
 
     def check(self, session: str, name: str, arguments: Mapping[str, Any], *, run: str | None = None) -> ActionAnswer:
         """Judge a call by where each of its values came from, and keep the answer."""
@@ -273,7 +266,7 @@ class Boundary:
 
     def tool(self, session: str, name: str) -> Tool:
         """What is declared about a tool in a session; unknown ones have effects."""
-        return tool_for(name, self._declared(self._sessions.state(session)))
+        return tool_for(name, self._gathering.declared(self._sessions.state(session)))
 
     def declared(self, session: str) -> dict[str, Tool]:
         """What the host declared in just this session, by name."""
@@ -281,80 +274,11 @@ class Boundary:
 
     def take_in(self, session: str) -> None:
         """Read what a session took in as soon as it is there, so that no call has to wait for it."""
-        self._sessions.transcript(session).read_for_calls(self._declared(self._sessions.state(session)))
-        for index in self._values.indexes() if self._took_in else ():
-            index.postings.settle()
-        self._took_in = True
+        self._gathering.take_in(session)
 
     def evidence(self, session: str, purpose: str | None = None) -> SessionEvidence:
         """Everything this session could have got a value from, for a call of the tool that is its purpose."""
-        state, now = self._sessions.state(session), self._clock()
-        is_shared = self._channels.is_shared()
-        whom = Reader(state.member if is_shared else None, is_shared, purpose)
-        tools = self._declared(state)
-        seen = self._sessions.transcript(session).read_for_calls(tools)
-        proven, hearsay = self._values.indexes()
-        acting = self._acting(whom, now)
-        mine = self.tickets.used_in(session)
-        used = [one for one in mine if one.state == SPENT]
-        spent = Counter(one.action for one in used)
-        # A reading call whose result nobody has reported: what it brought into the session is not known.
-        unreported = any(
-            times > seen.results[session, name] for name, times in spent.items() if tool_for(name, tools).is_reading
-        )
-        evidence = SessionEvidence(
-            now=now,
-            clean=state.is_clean and not unreported,
-            memories=ActingTexts(proven, acting),
-            hearsay=hearsay,
-            notes=ActingTexts(proven, lambda memory_id: not acting(memory_id)),
-            foreign=seen.foreign,
-            private=seen.private,
-            public=seen.public,
-            requests=seen.requests,
-            records=seen.records,
-            tools=tools,
-            plan=state.plan,
-            grants=self.grants.standing(whom.principal),
-            confirmed=tuple(frozenset(one.values) for one in mine if one.is_confirmed),
-            is_bare_note=self._is_bare_note,
-        )
-        for record in used:
-            evidence.spend({name: frozenset(values) for name, values in record.uses.items()})
-        return evidence
-
-    def _is_bare_note(self, memory_id: str) -> bool:
-        """Whether a memory is the agent's note from a session without a mediator, to which nothing foreign came.
-
-        Where a host reports what is read, a note of a tainted session may hold what was read, and stays hearsay.
-        """
-        memory = self._memory(memory_id)
-        if memory is None or memory.origin.channel != AGENT or memory.origin.session is None:
-            return False
-        name = memory.origin.session
-        if self._sessions.state(name).is_mediated:
-            return False
-        seen = self._sessions.observations(name)
-        return all(one.standing is Standing.OWNER and not one.pasted for one in seen)
-
-    def _declared(self, state: SessionState) -> dict[str, Tool]:
-        """The operator's declarations, and those of the session's host, which know the tools themselves."""
-        return dict(self._tools) | dict(state.tools)
-
-    def _acting(self, whom: Reader, now: datetime) -> Callable[[str], bool]:
-        known: dict[str, bool] = {}
-
-        def acts(memory_id: str) -> bool:
-            if memory_id not in known:
-                memory = self._memory(memory_id)
-                known[memory_id] = memory is not None and self._reader.shown(memory, now, whom=whom).may_act
-            return known[memory_id]
-
-        return acts
-
-    def _memory(self, memory_id: str) -> Memory | None:
-        sealed = self._ledger.get("memories", memory_id)
-        return memory_from(sealed) if sealed is not None and sealed.verified else None
+        return self._gathering.evidence(session, purpose)
 
     def _decide(self, ticket_id: str, via: str, state: str, word: str) -> None:
         channel = self._channels.get(via)
@@ -382,7 +306,7 @@ class Boundary:
     ) -> TicketRecord:
         now = self._clock()
         values = _telling(call.leaves)
-        matched = dict(_matched(self._values.indexes(), values))
+        matched = dict(_matched(self._gathering.indexes(), values))
         return TicketRecord(
             id=new_id("tkt"),
             session=session,
@@ -416,7 +340,7 @@ class Boundary:
     def _writer(self, name: str, evidence: SessionEvidence) -> str:
         if (held := evidence.foreign.texts.get(name)) is not None:
             return held.origin
-        memory = self._memory(name)
+        memory = self._gathering.memory(name)
         return (memory.origin.principal or memory.origin.channel) if memory is not None else ""
 
     def _digest(self, name: str, arguments: Mapping[str, Any]) -> str:
