@@ -52,7 +52,7 @@ from truekeep.stores.sqlite import SqliteBackend, translated
 from truekeep.trust.flow.evidence import ValueOrigin
 from truekeep.trust.influence import MemoryFacts, may_act
 from truekeep.trust.origin import standing_of
-from truekeep.types import Channel, Standing
+from truekeep.types import Standing
 
 _MOMENT = datetime(2027, 3, 8, 10, tzinfo=UTC)
 _FLAGS = (False, True)
