@@ -66,7 +66,10 @@ def test_a_standby_answers_takes_no_writes_and_its_dump_says_nothing(
         assert keep.recall("What is the cat called?")
         with pytest.raises(StoreReadOnly) as caught:
             keep.remember("The dog is called Rex.", via="user")
-    assert caught.value.code == "store_on_replica"
+        assert caught.value.code == "store_on_replica"
+        with pytest.raises(StoreReadOnly) as caught:
+            Keep.open("bob", home=home, settings=settings_for(standby.dsn(database.name, SERVICE)), background=False)
+    assert caught.value.code == "store_on_replica", "it makes no keep either"
     assert PROGRAMS is not None
     dump = [str(PROGRAMS / "pg_dump"), "--inserts", standby.dsn(database.name)]
     found = subprocess.run(dump, capture_output=True, check=True, timeout=60).stdout
