@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.compiled import KEY, compiled
-from truekeep import Keep
+from truekeep import Keep, embed
 from truekeep.redteam.keep_target import intruder as intruder  # noqa: PLC0414 - tests have it from here
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -56,6 +56,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, shared_cac
     monkeypatch.setenv("XDG_CACHE_HOME", str(shared_cache))
     # Tests that are not about meaning search by keywords, which costs no model and is the same everywhere.
     monkeypatch.setenv("TRUEKEEP_EMBEDDER", "none")
+    # A command that is run within a test leaves the process as it was for those that embed many texts.
+    monkeypatch.setattr(embed, "expect_few_texts", lambda: None)
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -140,3 +142,12 @@ def test_a_program_of_one_question_gets_the_vectors_of_one_that_goes_on() -> Non
     for kind in ("query", "passage"):
         brief = multilingual.MultilingualEmbedder(brief=True).embed(texts, kind)
         assert np.allclose(brief, embed.default().embed(texts, kind), atol=1e-4)
+
+
+def test_a_process_that_expects_few_texts_loads_for_few() -> None:
+    code = (
+        "from truekeep import embed; embed.expect_few_texts(); session = embed.by_name('minilm')._session\n"
+        "print(session.get_session_options().graph_optimization_level.name)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.strip() == "ORT_DISABLE_ALL"

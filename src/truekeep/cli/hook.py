@@ -73,7 +73,9 @@ def _answer(given: str, keep_name: str, home: str | None) -> dict[str, Any]:
 
 def _opened(keep_name: str, home: str | None) -> Keep:
     from truekeep.cli.options import open_keep  # noqa: PLC0415
+    from truekeep.embed import expect_few_texts  # noqa: PLC0415
 
+    expect_few_texts()
     return open_keep(keep_name, home, new=True)
 
 

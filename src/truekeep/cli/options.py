@@ -75,12 +75,13 @@ def open_keep(
 
 def _load_embedder_ahead(home: str | None) -> None:
     from truekeep.config import Paths, Settings  # noqa: PLC0415 - the library is heavier than the help text
-    from truekeep.embed import load_ahead  # noqa: PLC0415
+    from truekeep.embed import expect_few_texts, load_ahead  # noqa: PLC0415
 
     # A text or two is multiplied by one thread; numpy would start another for every core, which spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # The loading thread waits for the interpreter after each file that it checked; five milliseconds a time add up.
     sys.setswitchinterval(_SECONDS_OF_A_TURN)
+    expect_few_texts()
     load_ahead(Settings.load(Paths.resolve(home).config).embedder)
 
 

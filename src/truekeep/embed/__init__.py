@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from threading import RLock, Thread
+from threading import Event, RLock, Thread
 
 from truekeep.embed.base import Embedder, EmbedderError, Kind, UnknownEmbedder
 from truekeep.embed.guarded import GuardedEmbedder
@@ -19,6 +19,7 @@ __all__ = [
     "by_name",
     "check_name",
     "default",
+    "expect_few_texts",
     "load_ahead",
 ]
 
@@ -28,6 +29,7 @@ _LOADING = RLock()
 
 
 _LOADED: dict[str, Embedder] = {}
+_FEW = Event()
 
 
 def default() -> Embedder:
@@ -42,25 +44,31 @@ def _minilm() -> Embedder:
     return _of_the_house("minilm")
 
 
-def _of_the_house(spec: str, *, brief: bool = False) -> Embedder:
+def expect_few_texts() -> None:
+    """Load the embedders of the house quickly rather than for many texts, in this process, from now on."""
+    _FEW.set()
+
+
+def _of_the_house(spec: str) -> Embedder:
     with _LOADING:
         if spec not in _LOADED:
-            _LOADED[spec] = _load(spec, brief)
+            _LOADED[spec] = _load(spec)
         return _LOADED[spec]
 
 
-def _load(spec: str, brief: bool) -> Embedder:
+def _load(spec: str) -> Embedder:
     from truekeep.embed import minilm, multilingual  # noqa: PLC0415  (numpy and onnxruntime load only when needed)
 
+    brief = _FEW.is_set()
     if spec == "minilm":
         return minilm.load(brief=brief)
     if multilingual.found():
         return multilingual.MultilingualEmbedder(brief=brief)
-    return _of_the_house("minilm", brief=brief)
+    return _of_the_house("minilm")
 
 
 def load_ahead(spec: str) -> None:
-    """Begin to load an embedder of the house, for a program that will need it in a moment, for a text or two.
+    """Begin to load an embedder of the house, for a program that will need it in a moment.
 
     Most of that is unpacking and checking, which a second core does while the first is importing the rest. Whatever
     goes wrong is said to whoever needs the embedder.
@@ -72,7 +80,7 @@ def load_ahead(spec: str) -> None:
 def _load_silently(spec: str) -> None:
     with suppress(Exception):
         # The first text that is embedded takes several times as long as the second.
-        _of_the_house(spec, brief=True).embed(["a"], "query")
+        _of_the_house(spec).embed(["a"], "query")
 
 
 def by_name(spec: str) -> Embedder | None:
