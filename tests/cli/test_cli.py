@@ -85,8 +85,11 @@ def test_what_an_agent_noted_is_listed_by_day_and_confirmed_in_one_step(run: Run
     assert "by itself" in listed
     assert "likes soup" in listed
     told = run("review", "approve", "--group", group["id"], "--by", "eva", "--reason", "all true")
-    assert told.out.strip() == "Approved 2."
+    assert told.out.startswith("Approved 2.")
     assert [item["content"] for item in run("review", "list", "--format", "json").json] == ["Eva's account is 9904-71."]
+    back = re.findall(r"Undo: truekeep (.+) --reason …", told.out)
+    assert [run(*one.split(), "--reason", "a mistake").code for one in back] == [0, 0]
+    assert len(run("review", "list", "--format", "json").json) == 3
     assert run("review", "approve", "--by", "eva", "--reason", "which?").code == 2
 
 

@@ -64,8 +64,9 @@ def status(home: str | None, output: str) -> None:
 @click.option("--to", type=click.Choice(["database", "files"]), required=True, help="Where keeps shall be.")
 @click.option("--keep", "names", multiple=True, help="A keep to move; again for more.")
 @click.option("--all", "everything", is_flag=True, help="Move every keep that is not there yet.")
+@click.option("--dry-run", is_flag=True, help="Only say which keeps would be moved.")
 @common
-def move(to: str, names: tuple[str, ...], everything: bool, home: str | None, output: str) -> None:
+def move(to: str, names: tuple[str, ...], everything: bool, dry_run: bool, home: str | None, output: str) -> None:
     """Move keeps from files to the database, or back.
 
     Each is verified in its new place before it goes from the old one. It must be open nowhere. Cut off, run it again.
@@ -78,6 +79,9 @@ def move(to: str, names: tuple[str, ...], everything: bool, home: str | None, ou
         raise InvalidRequest("Say which keeps: --keep NAME, or --all.", code="which_keeps")
     paths, settings = _chosen(home)
     for name in movable(paths, settings, to) if everything else names:
+        if dry_run:
+            _print(output, {"would_move": keep_name(name), "to": to})
+            continue
         done = moved(paths, settings, keep_name(name), to)
         _print(output, {"keep": done.keep, "to": done.to, "events": done.events, "rows": done.rows})
 

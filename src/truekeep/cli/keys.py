@@ -10,7 +10,7 @@ import click
 from truekeep.cli.options import common, with_keep
 from truekeep.cli.output import console, print_json
 from truekeep.config import Paths, Settings
-from truekeep.errors import InvalidRequest, TruekeepError
+from truekeep.errors import InvalidRequest, TruekeepError, UnknownId
 from truekeep.trust.fence import one_line
 
 
@@ -47,9 +47,18 @@ def status(home: str | None, output: str) -> None:
 @click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
 @click.option("--reason", default="a rotation on the terminal", show_default=True, help="Why; goes into the audit log.")
 @click.option("--to", default="", help="Where the new master key is: env:NAME, file:PATH, command:LINE or keys.")
+@click.option("--dry-run", is_flag=True, help="Only say which keeps' keys it is about.")
 @with_keep
 def rotate(
-    master: bool, data: bool, by: str, reason: str, to: str, keep_name: str, home: str | None, output: str
+    master: bool,
+    data: bool,
+    by: str,
+    reason: str,
+    to: str,
+    dry_run: bool,
+    keep_name: str,
+    home: str | None,
+    output: str,
 ) -> None:
     """Rotate the master key (--master) or the keep's data key (--data).
 
@@ -58,6 +67,9 @@ def rotate(
     """
     if master == data:
         raise InvalidRequest("Say which key: --master or --data.", code="which_key")
+    if dry_run:
+        _print_rotation(home, keep_name if data else None, output)
+        return
     from truekeep.ops.key_rotation import rotate_data_key, rotate_master_key  # noqa: PLC0415 - loads the store
 
     done: dict[str, Any]
@@ -70,6 +82,24 @@ def rotate(
         print_json(done)
     else:
         console().print("  ".join(f"{name}: {value}" for name, value in done.items()))
+
+
+def _print_rotation(home: str | None, keep_name: str | None, output: str) -> None:
+    """What would be rotated: one keep's data key, or the master key of every keep."""
+    from truekeep.stores.files import keyring  # noqa: PLC0415 - loads the cryptography
+
+    paths = Paths.resolve(home)
+    names = [name for name in keyring(paths, Settings.load(paths.config)).names() if keep_name in (None, name)]
+    if keep_name is not None and not names:
+        raise UnknownId("There is no keep of that name here.", code="unknown_keep")
+    if output == "json":
+        print_json({"would_rotate": "data" if keep_name else "master", "keeps": names})
+        return
+    if keep_name is not None:
+        console().print(f"Would encrypt and seal {keep_name} anew, with a new data key.")
+    else:
+        console().print(f"Would wrap the keys of {len(names):,} keeps with a new master key.")
+    console().print("Nothing was changed. Leave out --dry-run to do it.")
 
 
 def _master(paths: Paths, settings: Settings) -> dict[str, str]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +18,9 @@ from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json
 from truekeep.errors import InvalidRequest
 
+if TYPE_CHECKING:
+    from truekeep.write.bulk import ImportLine
+
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -23,6 +29,7 @@ from truekeep.errors import InvalidRequest
 @click.option("--map", "mapping", multiple=True, help="STANDING=CHANNEL, for exports of the named signer.")
 @click.option("--policy", type=click.Choice(["strict", "inform"]), help="Preset; default from the settings.")
 @click.option("--batch", type=click.IntRange(1, 1000), default=200, show_default=True, help="Lines a transaction.")
+@click.option("--dry-run", is_flag=True, help="Only say what the gate would decide.")
 @with_keep
 def import_memories(
     file: Path,
@@ -31,6 +38,7 @@ def import_memories(
     mapping: tuple[str, ...],
     policy: str | None,
     batch: int,
+    dry_run: bool,
     keep_name: str,
     home: str | None,
     output: str,
@@ -48,6 +56,10 @@ def import_memories(
     lines = read_lines(file.read_text("utf-8"), Rules(via, signer, checked_mapping(mapping)))
     name = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     counts: Counter[str] = Counter()
+    if dry_run:
+        _weigh(lines, keep_name, home, policy, output)
+        return
+    began = datetime.now(UTC)
     with open_keep(keep_name, home, policy, new=True) as keep:
         start = resumed_at(keep, f"import:{name}:")
         parts = list(portions(lines, start, batch))
@@ -63,8 +75,29 @@ def import_memories(
         if held := counts["quarantine"]:
             console().print(f"{held:,} held for review: nothing of it informs or acts until you decide.")
             console().print(f"Next: {_NEXT_STEP}")
+        if counts["accept"] + counts["quarantine"]:
+            since = f"{began:%Y-%m-%dT%H:%M:%S}"
+            undo = f"Undo: truekeep revoke --channel {via} --since {since} --keep {keep_name} --reason …"
+            console().print(undo, style="dim", soft_wrap=True)
     if counts["reject"]:
         sys.exit(REFUSED)
+
+
+def _weigh(lines: Sequence[ImportLine], keep_name: str, home: str | None, policy: str | None, output: str) -> None:
+    """What the gate would decide about each line by itself; nothing is stored or audited."""
+    counts: Counter[str] = Counter()
+    with open_keep(keep_name, home, policy) as keep:
+        for number, line in enumerate(lines, 1):
+            if line.entry is not None:
+                fields = dict(line.entry)
+                counts[keep.weigh(fields.pop("text"), via=line.via, **fields).decision.value] += 1
+            _progress("weighing", number, len(lines))
+    summary = {"lines": len(lines), **{f"would_{name}": counts[name] for name in _DECISIONS}}
+    if output == "json":
+        print_json(summary)
+    else:
+        console().print("  ".join(f"{name.replace('_', ' ')}: {count}" for name, count in summary.items()))
+        console().print("Nothing was changed. Leave out --dry-run to do it.")
 
 
 @click.command()

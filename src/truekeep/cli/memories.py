@@ -110,23 +110,35 @@ def list_memories(limit: int | None, after: str | None, keep_name: str, home: st
 @click.command()
 @click.argument("what")
 @click.option("--reason", default="", help="Why a memory is deleted; goes into the audit log.")
-@click.option("--undo", is_flag=True, help="WHAT is the id that forgetting gave; bring it back.")
+@click.option(
+    "--undo", is_flag=True, help="WHAT is the id that forgetting gave, or of a deleted memory; bring it back."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be forgotten.")
 @with_keep
-def forget(what: str, reason: str, undo: bool, yes: bool, keep_name: str, home: str | None, output: str) -> None:
+def forget(
+    what: str, reason: str, undo: bool, yes: bool, dry_run: bool, keep_name: str, home: str | None, output: str
+) -> None:
     """Forget WHAT you said ("what I said about the gym"), or delete the memory of that id.
 
     What is clearly meant is gone at once; --undo brings it back. If several may be meant, they are listed with their
     ids.
     """
     with open_keep(keep_name, home) as keep:
+        if undo and what.startswith("mem_"):
+            _answer(keep.restore(what, via="user"), output)
+            return
         if undo:
             keep.unforget(what, via="user")
             told = Forgotten("restored", "Brought back.")
+        elif dry_run:
+            told = keep.forget([what] if what.startswith("mem_") else what, via="user", dry_run=True)
         elif what.startswith("mem_"):
             memory = keep.get_memory(what)
             _confirm(memory["content"], yes)
             _answer(keep.delete_memory(what, via="user", reason=reason), output)
+            if output != "json":
+                click.echo(f"Undo: truekeep forget --undo {what}")
             return
         else:
             meant = keep.forget(what, via="user", dry_run=True)
@@ -134,7 +146,7 @@ def forget(what: str, reason: str, undo: bool, yes: bool, keep_name: str, home: 
                 _confirm("; ".join(one.text for one in meant.matches), yes)
             told = keep.forget(what, via="user") if meant.code == "would_forget" else meant
     _tell(told, output)
-    if not told.done and not undo:
+    if not told.done and not undo and not dry_run:
         sys.exit(REFUSED)
 
 

@@ -69,6 +69,7 @@ def restore(
         print_json({"ends_at": done.ends_at, **given_up, "was_at": done.anchored_at})
     else:
         console().print(f"Restored to event {done.ends_at}; event {done.anchored_at} had happened.")
+        console().print("What it replaced is kept beside it, in *.replaced-*, until you remove it.", style="dim")
         for problem in done.problems if unsafe_unknown_history else ():
             console().print(problem, style="yellow")
 
@@ -91,15 +92,19 @@ def _print_preview(keep_name: str, source: Path, home: str | None, output: str) 
 
 
 @click.command()
-@click.option("--confirm", required=True, help="The keep's name once more.")
+@click.option("--confirm", default="", help="The keep's name once more.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
 @with_keep
-def destroy(confirm: str, keep_name: str, home: str | None, output: str) -> None:
+def destroy(confirm: str, dry_run: bool, keep_name: str, home: str | None, output: str) -> None:
     """Shred the keep: its key first, which makes every copy of its data unreadable, then its files. For good."""
     from truekeep.ops.recovery import destroy as destroy_keep  # noqa: PLC0415 - loads the store
 
-    removed = destroy_keep(keep_name, confirm=confirm, home=home)
+    removed = destroy_keep(keep_name, confirm=confirm, home=home, dry_run=dry_run)
     if output == "json":
-        print_json({"destroyed": keep_name, "removed": removed})
+        print_json({"would_destroy" if dry_run else "destroyed": keep_name, "removed": removed})
+    elif dry_run:
+        console().print(f"Would destroy {keep_name}, for good: {', '.join(removed)}.")
+        console().print("Nothing was changed. Leave out --dry-run to do it.")
     else:
         console().print(f"Destroyed {keep_name}: {', '.join(removed)}.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,8 @@ from truekeep.trust.fence import one_line, sanitised
 from truekeep.types import Item
 
 _by = click.option("--by", default=getpass.getuser, show_default="your login name", help="Who decides.")
+_MOST_NAMED = 5
+"""Items of a group whose undo is named one by one; the queue lists the ids of more."""
 _reason = click.option("--reason", required=True, help="Why; goes into the audit log.")
 
 
@@ -105,13 +108,18 @@ def approve(
     limit = until.replace(tzinfo=UTC) if until else None
     with open_keep(keep_name, home) as keep:
         if item_id is None:
-            _print_decided(keep.review.approve_group(group or "", by=by, reason=reason), output)
+            told = keep.review.approve_group(group or "", by=by, reason=reason)
+            _print_decided(told, output)
+            done = [one for one, code in told.items() if code == "done"]
+            for one in done if len(done) <= _MOST_NAMED else ["ID"]:
+                _print_undo(one, by, output)
             return
         verdict = keep.review.approve(item_id, by=by, reason=reason, until=limit, inform_only=inform_only)
     if output == "json":
         print_json(verdict.as_dict())
     else:
         print_verdict(verdict)
+        _print_undo(item_id, by, output)
 
 
 @review.command()
@@ -127,6 +135,22 @@ def reject(item_id: str, by: str, reason: str, keep_name: str, home: str | None,
         print_json({"id": item_id, "state": "rejected"})
     else:
         console().print("Rejected. The same claim will be refused without asking again.")
+        _print_undo(item_id, by, output)
+
+
+@review.command()
+@click.argument("item_id")
+@_by
+@_reason
+@with_keep
+def undo(item_id: str, by: str, reason: str, keep_name: str, home: str | None, output: str) -> None:
+    """Take your decision back, within ten minutes and while nothing was built on it: the item waits again."""
+    with open_keep(keep_name, home) as keep:
+        keep.review.undo(item_id, by=by, reason=reason)
+    if output == "json":
+        print_json({"id": item_id, "state": "open"})
+    else:
+        console().print("Taken back. It waits again.")
 
 
 @review.command()
@@ -151,6 +175,12 @@ def _group_as_dict(group: NotedGroup) -> dict[str, Any]:
         "items": [item_as_dict(item) for item in group.items],
         "apart": [item_as_dict(item) for item in group.apart],
     }
+
+
+def _print_undo(what: str, by: str, output: str) -> None:
+    if output != "json":
+        words = f"Undo: truekeep review undo {what} --by {shlex.quote(by)} --reason …"
+        console().print(one_line(words), style="dim", soft_wrap=True)
 
 
 def _print_decided(told: dict[str, str], output: str) -> None:

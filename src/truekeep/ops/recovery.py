@@ -123,12 +123,14 @@ def destroy(
     home: str | Path | None = None,
     paths: Paths | None = None,
     settings: Settings | None = None,
+    dry_run: bool = False,
 ) -> list[str]:
     """Shred a keep: its key first, which makes every copy of its data unreadable, then its files. For good.
 
     ``confirm`` must be the keep's name. Run again after a crash, it finishes what is left. Returns what was removed.
+    ``dry_run`` only returns what would be, and needs no confirmation.
     """
-    require_confirmed(keep_name(name), confirm)
+    require_confirmed(keep_name(name), name if dry_run else confirm)
     paths = paths or Paths.resolve(home)
     chosen = settings or Settings.load(paths.config)
     ring = keyring(paths, chosen)
@@ -140,6 +142,8 @@ def destroy(
     is_stored = bool(chosen.store) and ring.exists(name)
     if not removed and not is_stored and not anchors.claimed():
         raise UnknownId("There is no keep of that name.")
+    if dry_run:
+        return removed + (["the keep in the database"] if is_stored else [])
     try:
         with locked(paths.keys):
             if chosen.store:
