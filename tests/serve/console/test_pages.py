@@ -18,6 +18,7 @@ from tests.serve.console.conftest import ALL, KEYWORDS, Browserless
 from tests.serve.console.story import FORGER, KEEP, story_in
 from tests.yardstick import allowed
 from truekeep import Keep
+from truekeep.serve.capabilities import table
 from truekeep.serve.console.charts import ages, graph, shortened, stacked
 from truekeep.serve.console.visits import Visits
 from truekeep.types import utc_text
@@ -398,8 +399,20 @@ BIG = (
     "backups", "keys", "live", "memories", "memories?standing=hearsay", "memories?acts=yes", "memories?state=blocked",
     "memories?state=over", "memories?q=street+square", "incident", "incident/look?principal=site7.example",
     "incident/look?channel=web", "audit", "audit?kind=memory.stored&by=crm", "dashboard", "rewind",
+    "operate", "inbox?page=20", "inbox?q=river+7", "memories?state=all", "source?channel=web&principal=site7.example",
+    "bulk?act=reject&principal=site7.example",
 )  # fmt: skip
+NO_PAGE = {"", "audit.jsonl", "incident/{incident_id}/report.{ending}"}
+"""What leads on or is a file."""
+NOT_IN_A_LARGE_KEEP = {"incident/run", "incident/{incident_id}"}
+"""Pages about one run and one incident, of which the large keep has none."""
 LONG = bool(os.environ.get("TRUEKEEP_LONG"))
+
+
+def test_every_page_is_among_those_whose_cost_is_measured() -> None:
+    pages = {name.removeprefix("GET /k/{keep}").strip("/") for name in table("console") if "GET /k/{keep}" in name}
+    measured = {path.partition("?")[0] for path in BIG} | {"memories/{memory_id}"}
+    assert pages - measured == NO_PAGE | NOT_IN_A_LARGE_KEEP
 
 
 @pytest.mark.timeout(600)
