@@ -17,6 +17,7 @@ from truekeep.cli.options import open_keep, with_keep
 from truekeep.cli.output import console, print_json, print_styled
 from truekeep.cli.why_next import after_call, after_item, after_memory, after_refusal
 from truekeep.errors import UnknownId
+from truekeep.review.advice import memory_code
 from truekeep.trust.fence import one_line
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _item(keep: Keep, item_id: str) -> Explanation:
 
 def _memory(keep: Keep, memory_id: str) -> Explanation:
     shown = keep.get_memory(memory_id)
-    code = _code_of(shown)
+    code = memory_code(shown)
     reasons = [shown["why"], f"It came over the channel '{shown['origin']['channel']}', as {shown['standing']}."]
     if shown["block_reason"]:
         reasons.append(f"It is not shown because of: {', '.join(shown['block_reason'])}.")
@@ -132,19 +133,6 @@ def _memory(keep: Keep, memory_id: str) -> Explanation:
     return Explanation(
         state, code, tuple(reasons), advice("memories", code), {"id": memory_id}, next=after_memory(keep.name, shown)
     )
-
-
-def _code_of(shown: Mapping[str, Any]) -> str:
-    """What a memory's advice is kept under."""
-    if shown["blocked"]:
-        return "unverified" if "unverified_record" in shown["block_reason"] else "blocked"
-    if shown["may_act"]:
-        return "own_words" if shown["standing"] == "owner" else "corroborated"
-    if shown["retired_by"]:
-        return "not_active"
-    if shown["origin"]["channel"] == "agent":
-        return "agents_note"
-    return {"hearsay": "hearsay", "enrolled": "lone_witness"}.get(shown["standing"], "other")
 
 
 def _event(keep: Keep, number: int) -> Explanation:

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from truekeep.audit.log import EventFilter, actor_of
 from truekeep.config import NAME_CAP
 from truekeep.read.reader import sanitised_json
+from truekeep.review.advice import event_code
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.serve.console.progress import in_steps
 from truekeep.types import AuditEvent, Progress, utc_text
@@ -112,7 +113,7 @@ def _by_day(events: tuple[AuditEvent, ...]) -> list[tuple[date, list[dict[str, A
     for event in events:
         body = {name: value for name, value in event.body.items() if value not in (None, [], "") and name not in _TOLD}
         line = {"seq": event.seq, "at": event.at, "kind": event.kind, "by": actor_of(event.body), "body": body}
-        line["hash"] = event.hash
+        line["hash"], line["advice"] = event.hash, event_code(event)
         found.setdefault(event.at.date(), []).append(line)
     return list(found.items())
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from truekeep.read.browse import CURRENT, STATES, Sought
 from truekeep.read.reader import sanitised_json
 from truekeep.read.recall import Filters
+from truekeep.review.advice import NOTHING_TO_DO, memory_code
 from truekeep.serve.console.charts import ChartNode, Graph, graph
 from truekeep.serve.console.desk import Desk, DeskEntry, Seated
 from truekeep.types import Recalled, Standing, utc_moment, utc_text
@@ -99,6 +100,7 @@ def memory(desk: Seated, memory_id: str, done: Choice = "") -> Response:
         here="memories",
         told=told,
         shown=shown,
+        advice="" if (code := memory_code(shown)) in NOTHING_TO_DO else code,
         versions=versions[::-1][:_MOST_TOLD],
         chain=_chain(desk, told),
         at=utc_moment,
