@@ -99,5 +99,5 @@ def _snapshots_stay(side: Side, memories: dict[str, Memory], kinds: set[str]) ->
             if kinds.isdisjoint(_TAKES_SNAPSHOTS):
                 raise PromiseBroken(f"P6: the snapshot of {session} is gone after {sorted(kinds)}")
             del side.frozen[session]
-        elif (now := side.keep.snapshot(session).text) != frozen:
-            raise PromiseBroken(f"P6: the snapshot of {session} reads {now!r}, and was frozen as {frozen!r}")
+        elif (now := side.keep.snapshot(session)).text != frozen:
+            raise PromiseBroken(f"P6: the snapshot of {session} reads {now.text!r}, and was frozen as {frozen!r}")

@@ -269,6 +269,21 @@ def test_a_rule_added_later_blocks_old_rows_on_the_next_read_without_touching_th
     assert keep.get_memory(stored)["blocked"] is False
 
 
+def test_a_snapshot_says_that_it_is_stale_once_something_in_it_was_taken_out(keep: Keep) -> None:
+    stored = keep.remember("The office is in Nitra.", via="user").memory_id
+    keep.remember("The garage is in Trnava.", via="user")
+    before = keep.snapshot("s-1")
+    assert not keep.snapshot("s-1").stale
+    keep.delete_memory(str(stored), via="user")
+    assert (keep.snapshot("s-1").text, keep.snapshot("s-1").stale) == (before.text, True)
+    assert not keep.snapshot("s-1", refresh=True).stale
+    assert not keep.snapshot("s-1").stale
+    incident = keep.revoke(channel="user", by="eva", reason="a trial")["incident"]
+    assert keep.snapshot("s-1").stale
+    keep.undo(incident, by="eva", reason="a mistake")
+    assert not keep.snapshot("s-1").stale
+
+
 @pytest.mark.slow
 def test_what_today_s_screens_have_passed_is_served_without_reading_the_rules(home: Path, keep: Keep) -> None:
     """Reading the rules takes longer than opening a keep; a process that only recalls does not need them."""

@@ -204,7 +204,7 @@ def snapshot(session: str, refresh: bool, keep_name: str, home: str | None, outp
     else:
         click.echo(frozen.text, nl=False)
         if frozen.stale:
-            click.echo("stale: newer rules would block something in it; --refresh freezes a new one", err=True)
+            click.echo("stale: something in it is gone, or newer rules block it; --refresh freezes a new one", err=True)
 
 
 def _hit(hit: Recalled) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from truekeep.errors import StoreTampered
 from truekeep.read.reader import RecordReader, Shown
 from truekeep.records.marks import PLAIN
 from truekeep.records.repeats import Words, said_as
+from truekeep.records.rows import version_in
 from truekeep.search import STANDING_WISHES
 from truekeep.stores.records import memory_from, snapshot_body, snapshot_from
 from truekeep.trust import fence
@@ -140,7 +141,9 @@ class Snapshots:
         return [self._reader.shown(memory, now) for memory in found if not memory.verified]
 
     def _is_stale(self, snapshot: Snapshot, ids: list[str]) -> bool:
-        """Whether the rules now in force would block something that the snapshot shows."""
+        """Whether something that the snapshot shows was taken out since, or would be blocked by the rules in force."""
+        if any(not self._ledger.has("memories", memory_id) and not self._lives_on(memory_id) for memory_id in ids):
+            return True
         if snapshot.ruleset == self._panel.digest:
             return False
         found = (self._ledger.get("memories", memory_id) for memory_id in ids)
@@ -149,6 +152,11 @@ class Snapshots:
             if blocked and fence.placeholder(blocked, memory.id) not in snapshot.text:
                 return True
         return False
+
+    def _lives_on(self, memory_id: str) -> bool:
+        """Whether a memory became part of another, which says the same."""
+        kept = map(version_in, self._ledger.tagged("history", memory_id, limit=1, newest=True))
+        return any(version is not None and version.into is not None for version in kept)
 
 
 def _usefulness(place: int, mark: CardMark, served: int) -> tuple[bool, bool, int, int]:

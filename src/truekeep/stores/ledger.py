@@ -219,6 +219,11 @@ class Ledger:
                 row = self._backend.by_id(table, row_id)  # a stranger, or one that was altered
             return self._sealed(table, row) if row is not None else None
 
+    def has(self, table: str, row_id: str) -> bool:
+        """Whether the keep has a row of that id, told without asking for it."""
+        with self.reading():
+            return self._verified.index.place(table, row_id) is not None
+
     def find_memory(self, memory_id: str) -> Sealed | None:
         """The memory of that id; a row that truekeep did not name is found by its ``row-N`` handle."""
         if memory_id.startswith("row-") and memory_id[4:].isdecimal() and len(memory_id) < 24:

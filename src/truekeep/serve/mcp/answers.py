@@ -126,7 +126,7 @@ class Frozen(_Answer):
     session: str
     digest: str
     created_at: str
-    stale: bool = Field(description="Whether newer rules would block something in it.")
+    stale: bool = Field(description="Whether something in it was taken out since, or would be blocked by newer rules.")
 
 
 class TracedResult(_Answer):
