@@ -170,6 +170,6 @@ def test_the_balancers_configuration_is_one() -> None:
 
 def test_the_image_has_what_the_manifests_need() -> None:
     built = (DEPLOY / "Containerfile").read_text()
-    assert "'.[serve,postgres,otel]'" in built
+    assert "[serve,postgres,otel]" in built
     assert "--uid 10430" in built
     assert "USER truekeep" in built
