@@ -45,6 +45,7 @@ def tables(rows: Sequence[ResultRow]) -> str:
         left_out = [row.note for row in mine if not row.total and row.note.startswith("left out")]
         commits = ", ".join(dict.fromkeys(str(row.detail["commit"]) for row in mine if row.detail.get("commit")))
         title = f"**{name}**" + (f", at {commits}" if commits else "")
+        title += ", keywords only" if any(row.encoder == "none" for row in mine) else ""
         blocks.append(f"{title}\n\n" + (left_out[0] if left_out else "\n".join(_lines(mine))))
         if kinds := list(_kinds(mine)):
             blocks.append("\n".join(kinds))

@@ -36,7 +36,7 @@ from benchmarks.grounds import (
 )
 from benchmarks.grounds.fetched import Files, Ground
 from benchmarks.grounds.pages import METRICS, write_tables
-from benchmarks.grounds.planting import PART
+from benchmarks.grounds.planting import PART, encoder
 from benchmarks.harness import fingerprint
 from truekeep.redteam.figures import CannotRun, ResultRow
 
@@ -100,7 +100,7 @@ def had(one: Measured, given: Mapping[str, Path], cache: Path) -> list[ResultRow
 def kept_or_measured(one: Measured, given: Mapping[str, Path], cache: Path) -> list[ResultRow]:
     """Its rows; raises ``CannotRun``."""
     name = one.ground.name
-    kept = cache / "grounds" / f"{name}-{fingerprint(Path(__file__).parent)}.jsonl"
+    kept = cache / "grounds" / f"{name}-{fingerprint(Path(__file__).parent)}-{encoder()}.jsonl"
     if kept.is_file():
         return _read(kept)
     click.echo(f"measuring {name} …", err=True)
