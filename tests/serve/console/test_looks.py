@@ -60,7 +60,7 @@ def test_no_page_has_a_serious_barrier_or_scrolls_sideways(furnished: Place, pho
             assert eva.overflow() == 0, name
             if name == "inbox":
                 page.keyboard.press("?")
-                photograph(page, f"keys-{way}")
+                photograph(page, f"shortcuts-{way}")
                 found["keys"] = serious(page)
                 page.keyboard.press("Escape")
                 page.locator("details[data-key=a] > summary").evaluate("summary => summary.click()")
