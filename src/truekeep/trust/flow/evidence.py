@@ -128,7 +128,9 @@ def _is_aside(message: OwnerSaid) -> bool:
     """
     asks = any((one.acts or one.polite or one.sort in _ASKING) and not one.hesitates for one in message.clauses)
     gives = any(_GIVES.search(message.reading.flat, v.start, v.end) for v in message.reading.values)
-    return not asks and not gives and len(message.reading.words) > _SHORT_ANSWER
+    # "Toch liever niet" only denies, whatever it may deny.
+    is_denial = not asks and any(clause.denies for clause in message.clauses)
+    return is_denial or (not asks and not gives and len(message.reading.words) > _SHORT_ANSWER)
 
 
 _ASKING = frozenset({ClauseSort.READING, ClauseSort.QUESTION})

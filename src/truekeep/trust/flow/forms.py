@@ -15,7 +15,7 @@ _ENCLITIC = re.compile(r"(?<=\w{3})(?:me|te|le|les|lo|la|los|las|nos|se|gli|mi|t
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAME_WORDS = re.compile(r"[^\W_]+")
 _ROMANCE = ("es", "it", "pt")
-LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl")
+LANGUAGES = ("en", "de", "es", "fr", "it", "pt", "sk", "cs", "zh", "pl", "nl")
 ACTS = ("say", "pay", "do", "remove", "share")
 OUTWARD = frozenset({"pay", "share"})
 """Acts by which money or access goes to somebody."""

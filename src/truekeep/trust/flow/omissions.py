@@ -18,8 +18,6 @@ from truekeep.trust.flow.scope import RequestScope
 
 _SENTENCE_WORDS = 3
 """Words of the shortest text that is taken for dictated."""
-_NEAR = 3
-"""Words before a number that say what it is."""
 
 
 def omits(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
@@ -37,7 +35,7 @@ def omits(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> bool:
                 return True
     for value in named:
         alike = {other.key for other in named if other.kind == "num" and other.start == value.start}
-        is_left = value.kind == "num" and not alike & keys and not _is_bound(scope, value)
+        is_left = value.kind == "num" and not alike & keys
         if is_left and not _is_computed(value.form, leaves, given):
             return True
     return _drops_guard(scope, leaves)
@@ -85,12 +83,6 @@ def _of_record(scope: RequestScope, leaf: ArgumentLeaf) -> Iterator[str]:
     for record in scope.evidence.records.records if form else ():
         if form in record.ids.values():
             yield from record.fields.values()
-
-
-def _is_bound(scope: RequestScope, value: TypedValue) -> bool:
-    """Whether a number only bounds what is chosen: "under 80", "höchstens 80"."""
-    before = [word for word, _, end in scope.own.reading.spans if end <= value.start][-_NEAR:]
-    return bool(frozenset(before) & words_of("bounds"))
 
 
 def _is_spelt(value: TypedValue, given: Iterable[TextReading]) -> bool:

@@ -30,7 +30,7 @@ from truekeep.trust.flow.forms import (
 from truekeep.trust.flow.index import places_of, stands_whole
 from truekeep.trust.flow.moments import HALF_DAY, is_moment
 from truekeep.trust.flow.reading import TextReading, TypedValue, read, stem
-from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerClause, OwnerSaid, after_polite
+from truekeep.trust.flow.requests import ClauseSort, OwnerClause, OwnerSaid, after_polite
 from truekeep.trust.flow.roles import money_words, words_of
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ _ACCOUNT_DIGITS = 6
 """Digits of the shortest account; shorter codes are numbers of orders and tickets."""
 _DESCRIBING = 2
 """Words that may say what a thing is and that the call does not take up: "the monthly report"."""
-_REMARK = 4
-"""Words of a remark before a request: "Good to know."."""
 _MARKS = re.compile(
     r"[\w\s,.!;:?'\"`()\u00a1\u00bf\u2013\u2014\u3001\u3002\uff0c\uff01\uff1f\uff1a$\u20ac\u00a3%#/@+-]*"
 )
@@ -112,17 +110,9 @@ class _PlainRequest:
             clause.dictates and "say" in self.call.acts
         ):
             return False
-        if self._is_request(clause) or _is_clear(clause, self._known) or self._is_remark(place, clause):
+        if self._is_request(clause) or _is_clear(clause, self._known):
             return True
         return place in self.scope.group and all(map(self._is_taken_up, self._words(clause)))
-
-    def _is_remark(self, place: int, clause: OwnerClause) -> bool:
-        """Whether a clause is a short sentence of its own before the request, about nothing that the call takes up."""
-        is_alone = self.scope.own.reading.flat[clause.start : clause.end].rstrip().endswith((".", "!"))
-        is_short = is_alone and len(clause.words) <= _REMARK and not self.scope.own.values_in(clause)
-        is_before = place < self.scope.request.clause
-        is_said = clause.sort in PROVING and clause.sort is not ClauseSort.STATEMENT
-        return is_short and is_before and is_said and clause.stems.isdisjoint(self._known)
 
     def _is_asked_at(self, place: int) -> bool:
         return any(clause.start <= place < clause.end and self._is_request(clause) for clause in self.scope.own.clauses)

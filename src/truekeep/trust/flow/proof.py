@@ -258,22 +258,12 @@ def prove_record(scope: RequestScope, value: TextReading, key: str) -> ValueOrig
     if not rows:
         return None
     ids = {found for _, found in rows}
-    if _is_number_of(scope, form, ids):
-        return ValueOrigin.RECORD
     matching = _matching(scope, rows, form)
     if not matching and ids == {form}:
         # The only record of its kind, and the request names the kind: "throw the draft away".
         named = scope.stems if scope.looks_back else scope.clause_stems
         return ValueOrigin.RECORD if naming(name_words(key), frozenset()) & named else None
     return ValueOrigin.RECORD if matching == {form} else None
-
-
-def of_proved_party(scope: RequestScope, leaf: ArgumentLeaf, proved: Iterable[ArgumentLeaf]) -> bool:
-    """Whether a value is the id of a record that bears an address which this very call is proved to go to."""
-    form = read(leaf.text).flat.strip()
-    keys = {key for other in proved for key in read(other.text).sole if key.startswith("mail:")}
-    bearing = [record for record in scope.evidence.records.records if form in record.ids.values()]
-    return bool(keys) and any(record.values & keys for record in bearing)
 
 
 def _rows(scope: RequestScope, form: str, key: str) -> Rows:
@@ -378,11 +368,3 @@ def _numbered_alike(scope: RequestScope, rows: Rows) -> tuple[Rows, bool]:
 def _numbered(text: str) -> dict[str, str]:
     """Words with the number right after them."""
     return {stem(word): number for word, number in _NUMBERED.findall(text)}
-
-
-def _is_number_of(scope: RequestScope, form: str, ids: set[str]) -> bool:
-    """Whether the owner named a record by the number at the end of its id, and only one has that number."""
-    number = re.search(r"\d{2,}$", form)
-    if not number or not scope.says(read(number[0])):
-        return False
-    return sum(1 for other in ids if re.search(rf"(?<!\d){number[0]}$", other)) == 1

@@ -29,7 +29,7 @@ from truekeep.trust.flow.omissions import (
 )
 from truekeep.trust.flow.plainness import words_left_over
 from truekeep.trust.flow.plans import planned
-from truekeep.trust.flow.proof import of_proved_party, prove
+from truekeep.trust.flow.proof import prove
 from truekeep.trust.flow.reading import read, stem
 from truekeep.trust.flow.requests import OwnerSaid
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, currencies, money_words, words_of
@@ -50,13 +50,11 @@ class EffectTrial:
     missing: list[ArgumentLeaf] = field(default_factory=list)
     code: str = ""
     uses: dict[str, frozenset[str]] = field(default_factory=dict)
-    fit: int = 0
-    """How well the request's words fit the call; of several requests that prove it the best one is used up."""
 
     @property
-    def rank(self) -> tuple[bool, int, bool, int]:
-        """Proved before unproved, then fewer open targets, then no fault, then the better fit."""
-        return bool(self.missing or self.code), len(self.missing), bool(self.code), -self.fit
+    def rank(self) -> tuple[bool, int, bool]:
+        """Proved before unproved, then fewer open targets, then no fault; of equals the first is used up."""
+        return bool(self.missing or self.code), len(self.missing), bool(self.code)
 
     def part(self, evidence: SessionEvidence, call: ToolCall) -> None:
         """Take back what the owner confirmed in another call: a yes is for that call's values and its party."""
@@ -126,34 +124,15 @@ def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
     for leaf in call.targets:
         # Once more, because a time may lean on a day that a later argument proves.
         trial.settle(leaf, found[leaf.path] or (prove(scope, leaf) if is_moment(leaf.text) else None))
-    proved = [leaf for leaf in call.targets if leaf not in trial.missing]
-    for leaf in tuple(trial.missing):
-        if of_proved_party(scope, leaf, proved):
-            trial.missing.remove(leaf)
-            trial.origins[leaf.path] = ValueOrigin.RECORD
     trial.part(scope.evidence, call)
     trial.code = next((code for code, fault in FAULTS if fault(scope, call, trial)), "")
     trial.uses = _used(scope, call)
-    trial.fit = _fit(scope, call)
     return trial
 
 
 def _used(scope: RequestScope, call: ToolCall) -> dict[str, frozenset[str]]:
     """What a call uses up of a request."""
     return {name: _done_with(call) for name in scope.request.ids}
-
-
-def _fit(scope: RequestScope, call: ToolCall) -> int:
-    """How well a request's words fit a call: its verb, the values it names, the words that the call takes up."""
-    given = {key for leaf in call.leaves for key in read(leaf.text).keys}
-    named = sum(1 for value in scope.own.values_in(scope.clause) if value.key in given)
-    return bool(call.acts & scope.clause.acts) + named + _standing_in_clause(scope, call.targets)
-
-
-def _standing_in_clause(scope: RequestScope, targets: Iterable[ArgumentLeaf]) -> int:
-    """How many values of a call have words in the request's own clause."""
-    words = frozenset(map(stem, scope.clause.words))
-    return sum(1 for leaf in targets if (found := read(leaf.text).stems) and found <= words)
 
 
 def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -366,7 +345,7 @@ def content_not_called_for(evidence: SessionEvidence, call: ToolCall, scopes: It
     """Whether content carries links, addresses, accounts, codes or whole memories that no request called for."""
     scopes = tuple(scopes)
     said = frozenset(word for scope in scopes for word in scope.own.reading.stems)
-    if any(tells_a_memory(evidence, leaf.text, said) or _tells_number(scopes, leaf.text) for leaf in call.contents):
+    if any(tells_a_memory(evidence, leaf.text, said) for leaf in call.contents):
         return True
     if call.acts & _LEAVING and any(_tells_of_memories(evidence, scopes, leaf.text) for leaf in call.contents):
         return True
@@ -391,23 +370,6 @@ _LEAVING = frozenset({"say", "share"})
 """Acts by which content goes to somebody else."""
 _TELLING = 2
 """Words of a memory in content by which it is told."""
-
-
-def _tells_number(scopes: Iterable[RequestScope], text: str) -> bool:
-    """Whether content has a number of some length that a memory gives and nobody called for: the code of a door."""
-    reading = read(text)
-    numbers = [
-        value for value in reading.values if value.kind in ("num", "code") and _LONG_NUMBER.fullmatch(value.form)
-    ]
-    return any(
-        any(True for _ in scope.evidence.memories.holding(read(value.form))) and not scope.calls_for(value, reading)
-        for value in numbers
-        for scope in scopes
-    )
-
-
-_LONG_NUMBER = re.compile(r"(?!(?:19|20)\d\d$)\d{4,}")
-"""Four digits and more; a year is none."""
 
 
 def _first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
@@ -437,7 +399,7 @@ def by_plan(
     entry: PlanEntry, call: ToolCall, tried: Sequence[tuple[RequestScope, EffectTrial]], evidence: SessionEvidence
 ) -> EffectTrial:
     """Try a plan entry: its literals, fields of results, and for the rest what the open requests prove."""
-    trial = EffectTrial(uses={entry.id: frozenset({f"{call.name}{_CALLED}"})}, fit=1)
+    trial = EffectTrial(uses={entry.id: frozenset({f"{call.name}{_CALLED}"})})
     last = len(evidence.requests.messages) - 1
     scopes = [scope for scope, _ in tried]
     newest = [scope for scope in scopes if scope.request.message == last]
