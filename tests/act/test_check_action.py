@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -291,6 +292,31 @@ def test_a_ticket_is_good_for_one_call_once(session: Session) -> None:
     with pytest.raises(TicketRefused) as refused:
         ticket.redeem("pay", CALL)
     assert refused.value.code == "ticket_spent"
+
+
+def test_of_two_processes_that_use_one_ticket_just_one_goes_through(session: Session, home: Path, clock: Clock) -> None:
+    session.observe("user", f"{ASKED} to account 1180-22")
+    ticket = str(session.check_action("pay", CALL).ticket)
+    script = (
+        "import json, sys; from datetime import datetime; from truekeep import Keep, TicketRefused\n"
+        "clock = lambda: datetime.fromisoformat(sys.argv[4])\n"
+        "with Keep.open('shop', home=sys.argv[1], clock=clock, policy='inform', background=False) as keep:\n"
+        "    session = keep.session('s-1', mediated=True)\n"
+        "    print('ready', flush=True); sys.stdin.readline()\n"
+        "    try:\n"
+        "        session.redeem(sys.argv[2], 'pay', json.loads(sys.argv[3])); print('redeemed')\n"
+        "    except TicketRefused as refused:\n"
+        "        print(refused.code)"
+    )
+    command = [sys.executable, "-c", script, str(home), ticket, json.dumps(CALL), clock().isoformat()]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    racing = [subprocess.Popen(command, **pipes) for _ in range(2)]  # type: ignore[call-overload]
+    assert [one.stdout.readline() for one in racing] == ["ready\n", "ready\n"]
+    for one in racing:
+        one.stdin.write("go\n")
+        one.stdin.flush()
+    told = sorted(one.communicate(timeout=120)[0].strip() for one in racing)
+    assert told == ["redeemed", "ticket_spent"]
 
 
 def test_one_request_pays_once_however_many_tickets_were_drawn(session: Session) -> None:

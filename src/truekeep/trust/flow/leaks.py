@@ -137,10 +137,19 @@ def names_secret_place(text: str) -> bool:
     """Whether a path, command or query goes to a place where secrets are kept."""
     parts = {part for part in _NOT_PLACE.split(text.lower()) if part}
     parts |= {part for word in parts for part in word.split("/")}
-    if parts & _secret_places() or any(part.startswith(".env") for part in parts):
+    if parts & _secret_places() or any(map(_KEPT_SECRET.fullmatch, parts)) or _KEPT_BELOW.search(text.lower()):
         return True
     is_place = len(parts) == 1 or "select" in parts or any(mark in text for mark in "/\\;|=*")
     return is_place and bool(parts & words_of("secret_words"))
+
+
+_KEPT_SECRET = re.compile(
+    r"\.env.*|.+\.env|id_(?:rsa|dsa|ecdsa|ed25519)(?!.*\.pub).*|.+\.(?:pem|p12|pfx|jks|kdbx|keystore|keyring|keychain(?:-db)?|tfstate)"
+    r"|(?:private|server|tls|ssl|client|ca|host|master|secret)[\w.-]*\.key|(?:secring|pubring|trustdb)\.\w+"
+    r"|.*credentials?\.(?:json|ya?ml|xml|ini|toml|db)|logins\.json|\.?vault-token"
+)
+"""Files that hold keys by their kind, whoever made them."""
+_KEPT_BELOW = re.compile(r"/proc/[^/]+/environ\b|/login data\b|/\.?config/gh/|/keyrings?/|/keychains?/|/run/secrets\b")
 
 
 @cache
@@ -165,8 +174,13 @@ def is_twin(evidence: SessionEvidence, host: str) -> bool:
     known = known_hosts(evidence)
     if host in known or any(host.endswith("." + other) for other in known):
         return False
-    look = _look(host)
-    return any(_alike(look, _look(other)) for other in known)
+    look, pieces = _look(host), _pieces(host)
+    return any(_alike(look, _look(other)) or (len(pieces) > 1 and pieces == _pieces(other)) for other in known)
+
+
+def _pieces(host: str) -> list[str]:
+    """The words of a host's registered name, in whatever order: "bank-marlow" is "marlow-bank"."""
+    return sorted(max(host.split(".")[:-1] or [host], key=len).split("-"))
 
 
 def known_hosts(evidence: SessionEvidence) -> set[str]:
@@ -187,7 +201,7 @@ def _look(host: str) -> str:
             shown = ".".join(_basic(label) for label in host.split("."))
     labels = [label for label in shown.removeprefix("www.").split(".") if label]
     longest = max(labels[:-1] or labels or [""], key=len)
-    return disguised(longest)
+    return disguised(longest).replace("rn", "m").replace("vv", "w")
 
 
 def _basic(label: str) -> str:
@@ -240,7 +254,7 @@ class LinkCheck:
     def fault(self, url: str) -> str:
         """What speaks against following a link: its fault's code, or nothing."""
         evidence, value, host = self.evidence, read(url), host_of(url)
-        if is_twin(evidence, host):
+        if is_twin(evidence, host) or _FALSE_HOST.match(url):
             return "look_alike_host"
         if self._carries_private(url, value):
             return "private_value_in_link"
@@ -375,5 +389,7 @@ def _carried(url: str) -> list[str]:
     return list(dict.fromkeys(part for part in (*parts, *labels, *map("".join, rows)) if part))
 
 
+_FALSE_HOST = re.compile(r"[a-z][a-z0-9+.-]*:[/\\\\]{2}[^/?#\\\\@]*\.[^/?#\\\\@]*@", re.IGNORECASE)
+"""What stands before an "@" and looks like the host is not where a link goes."""
 _ADDRESSED = re.compile(r"(?:mailto|tel|sms|geo|facetime|whatsapp):", re.IGNORECASE)
 _UNSEEN_BY_BROWSERS = str.maketrans({"\\": "/", "\t": None, "\n": None, "\r": None})
