@@ -73,7 +73,8 @@ def _asked(
 
 def _written_back(keep: Keep, name: str, question: str, misleading: Sequence[str]) -> str:
     """The agent that obeys: it looks at everything, and saves what it made of it."""
-    answer = f"Asked: {question[:500]} Answered: {misleading[0][:1_000] if misleading else 'nothing'}"
+    # Without the question: that is the owner's own, is learned as theirs, and may act.
+    answer = f"What was found before and worked: {misleading[0][:1_000] if misleading else 'nothing'}"
     with keep.session(name, mediated=True) as session:
         session.observe("user", question)
         session.recall(question[:1_900], k=5, background=True)
