@@ -25,6 +25,7 @@ from truekeep.read.recall import Filters, Recall, RecallQuery, only_informs
 from truekeep.records.catalog import Catalog
 from truekeep.stores.files import open_ledger
 from truekeep.stores.records import memory_from
+from truekeep.text.view import WATCH
 from truekeep.trust.candidate import checked_flag, checked_limit, checked_moment, checked_reason, checked_text
 from truekeep.trust.origin import keep_name, own_member, own_principal, person_name, require, session_name
 from truekeep.trust.policy import preset
@@ -283,24 +284,25 @@ class Keep:
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= settings.k_cap:
             raise InvalidRequest(f"k must be a whole number from 1 to {settings.k_cap:,}.", code="invalid_k")
         moment = checked_moment("as_of", as_of)
-        hits = self._ledger.supposing(
-            lambda: self._way_out.recaller.answer(
-                RecallQuery(
-                    text=query,
-                    k=k,
-                    now=self._clock(),
-                    influence_only=checked_flag("influence_only", influence_only),
-                    min_score=settings.min_score if min_score is None else min_score,
-                    half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
-                    as_of=moment,
-                    filters=filters or Filters(),
-                    explain=checked_flag("explain", explain),
-                    whom=self._way_out.audience.of(session),
-                    background=session is None if background is None else checked_flag("background", background),
-                    max_chars=checked_limit(max_chars),
+        with WATCH.get()("recall"):
+            hits = self._ledger.supposing(
+                lambda: self._way_out.recaller.answer(
+                    RecallQuery(
+                        text=query,
+                        k=k,
+                        now=self._clock(),
+                        influence_only=checked_flag("influence_only", influence_only),
+                        min_score=settings.min_score if min_score is None else min_score,
+                        half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
+                        as_of=moment,
+                        filters=filters or Filters(),
+                        explain=checked_flag("explain", explain),
+                        whom=self._way_out.audience.of(session),
+                        background=session is None if background is None else checked_flag("background", background),
+                        max_chars=checked_limit(max_chars),
+                    )
                 )
             )
-        )
         self._way_out.audience.saw(session, [hit.memory for hit in hits if not hit.blocked], "recall")
         if session is not None and any(only_informs(hit) for hit in hits):
             self._sessions.taint(session_name(session))

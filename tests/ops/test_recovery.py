@@ -323,6 +323,20 @@ def test_only_a_genuine_whole_backup_of_this_keep_is_put_back(
         assert len(texts(keep)) == 2
 
 
+def test_a_backup_that_lacks_only_pages_without_rows_is_not_put_back(
+    home: Path, open_keep: Callable[[], Keep], tmp_path: Path
+) -> None:
+    """Every row of it may still be there; but as a keep it would not open, and the old file would be aside by then."""
+    grown(open_keep, 1)
+    back_up("alice", tmp_path / "cut", home=home)
+    data = (tmp_path / "cut").read_bytes()
+    (tmp_path / "cut").write_bytes(data[:-4096])
+    with pytest.raises(StoreError):
+        restore("alice", tmp_path / "cut", by="eva", reason="x", home=home)
+    with open_keep() as keep:
+        assert len(texts(keep)) == 1
+
+
 def test_a_tampered_backup_is_not_put_back(home: Path, open_keep: Callable[[], Keep], tmp_path: Path) -> None:
     grown(open_keep, 1, 2)
     with intruder(home) as connection:

@@ -117,8 +117,7 @@ def test_every_kind_of_step_is_a_span_of_its_request(collected: Collected) -> No
     for route, step in (("POST /v1/memories/recall", "recall"), ("POST /v1/check-action", "act")):
         (request,) = kept.named(route)
         steps = [span.name for span in kept.spans if span.parent_span_id == request.span_id]
-        # A recall that was outrun by a write is made again, once.
-        assert 1 <= steps.count(f"truekeep.{step}") <= (2 if step == "recall" else 1)
+        assert steps.count(f"truekeep.{step}") == 1
 
 
 def test_a_span_says_what_became_of_the_request(collected: Collected) -> None:

@@ -16,7 +16,6 @@ from truekeep.claims.newer import APART, DatedHit, newest_first
 from truekeep.search import windows
 from truekeep.search.about import stated
 from truekeep.stores.records import memory_from
-from truekeep.text.view import WATCH
 from truekeep.trust.origin import AGENT
 from truekeep.types import Memory, Recalled, Standing
 
@@ -138,24 +137,23 @@ class Recaller:
 
     def answer(self, query: RecallQuery) -> Recall:
         """The best k memories under the flood cap; ``influence_only`` filters before ranking is cut, not after."""
-        with WATCH.get()("recall"):
-            withheld: Counter[str] = Counter()
-            if not any(mark.isalnum() for mark in query.text):
-                return Recall()
-            flood = _FloodCap(query.k, self._settings.flood_share)
-            found: list[_Proposal] = []
-            for proposal in self._proposals(query, flood, withheld):
-                reason = _withheld(query, proposal) or flood.admit(proposal.shown)
-                if reason:
-                    withheld[reason] += 1
-                    continue
-                found.append(proposal)
-                if len(found) >= query.k:
-                    break
-            if query.acting_only and (left_out := self._catalog.hearsay_count()):
-                withheld["may_not_act"] += left_out
-            hits = _within(self._newest_first(query, found), query.max_chars, withheld)
-            return Recall(hits, withheld, self._catalog.degraded)
+        withheld: Counter[str] = Counter()
+        if not any(mark.isalnum() for mark in query.text):
+            return Recall()
+        flood = _FloodCap(query.k, self._settings.flood_share)
+        found: list[_Proposal] = []
+        for proposal in self._proposals(query, flood, withheld):
+            reason = _withheld(query, proposal) or flood.admit(proposal.shown)
+            if reason:
+                withheld[reason] += 1
+                continue
+            found.append(proposal)
+            if len(found) >= query.k:
+                break
+        if query.acting_only and (left_out := self._catalog.hearsay_count()):
+            withheld["may_not_act"] += left_out
+        hits = _within(self._newest_first(query, found), query.max_chars, withheld)
+        return Recall(hits, withheld, self._catalog.degraded)
 
     def _newest_first(self, query: RecallQuery, found: Sequence[_Proposal]) -> list[Recalled]:
         """The hits, newer before older where they are about the same thing; not where another time is asked about."""

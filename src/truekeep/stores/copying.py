@@ -70,6 +70,9 @@ def verified_copy(path: Path, keys: KeepKeys) -> tuple[AnchorHead, int]:
     the history (``_doubts``). Rows are held against the events one by one, whose hashes only that history has.
     """
     with closing(open_copy(path, keys)) as backend, backend.reading():
+        # A file that ends before its last pages may still have every row, and then open nowhere but here.
+        if not backend.is_whole():
+            raise StoreCorrupt("The file is cut short, or it is damaged.", hint="Use another one.")
         return require_whole(backend, keys)
 
 

@@ -263,6 +263,11 @@ class SqliteBackend:
         """Whether the table and its indexes agree, entry by entry."""
         return self._db.execute(_SQL[table]["check"]).fetchall() == [("ok",)]
 
+    def is_whole(self) -> bool:
+        """Whether every page that the file says it has is there and readable, those that hold nothing too."""
+        with translated(self._db):
+            return self._db.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+
     def rebuild_index(self, table: str) -> None:
         """Write the table's indexes anew."""
         self._db.execute(_SQL[table]["reindex"])
