@@ -51,10 +51,13 @@ class EffectTrial:
     code: str = ""
     uses: dict[str, frozenset[str]] = field(default_factory=dict)
 
+    fit: int = 0
+    """How well the request's words fit the call; of several requests that prove it the best one is used up."""
+
     @property
-    def rank(self) -> tuple[bool, int, bool]:
-        """Proved before unproved, then fewer open targets, then no fault; of equals the first is used up."""
-        return bool(self.missing or self.code), len(self.missing), bool(self.code)
+    def rank(self) -> tuple[bool, int, bool, int]:
+        """Proved before unproved, then fewer open targets, then no fault, then the better fit."""
+        return bool(self.missing or self.code), len(self.missing), bool(self.code), -self.fit
 
     def part(self, evidence: SessionEvidence, call: ToolCall) -> None:
         """Take back what the owner confirmed in another call: a yes is for that call's values and its party."""
@@ -127,12 +130,26 @@ def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
     trial.part(scope.evidence, call)
     trial.code = next((code for code, fault in FAULTS if fault(scope, call, trial)), "")
     trial.uses = _used(scope, call)
+    trial.fit = _fit(scope, call)
     return trial
 
 
 def _used(scope: RequestScope, call: ToolCall) -> dict[str, frozenset[str]]:
     """What a call uses up of a request."""
     return {name: _done_with(call) for name in scope.request.ids}
+
+
+def _fit(scope: RequestScope, call: ToolCall) -> int:
+    """How well a request's words fit a call: its verb, the values it names, the words that the call takes up."""
+    given = {key for leaf in call.leaves for key in read(leaf.text).keys}
+    named = sum(1 for value in scope.own.values_in(scope.clause) if value.key in given)
+    return bool(call.acts & scope.clause.acts) + named + _standing_in_clause(scope, call.targets)
+
+
+def _standing_in_clause(scope: RequestScope, targets: Iterable[ArgumentLeaf]) -> int:
+    """How many values of a call have words in the request's own clause."""
+    words = frozenset(map(stem, scope.clause.words))
+    return sum(1 for leaf in targets if (found := read(leaf.text).stems) and found <= words)
 
 
 def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -399,10 +416,10 @@ def by_plan(
     entry: PlanEntry, call: ToolCall, tried: Sequence[tuple[RequestScope, EffectTrial]], evidence: SessionEvidence
 ) -> EffectTrial:
     """Try a plan entry: its literals, fields of results, and for the rest what the open requests prove."""
-    trial = EffectTrial(uses={entry.id: frozenset({f"{call.name}{_CALLED}"})})
+    trial = EffectTrial(uses={entry.id: frozenset({f"{call.name}{_CALLED}"})}, fit=1)
     last = len(evidence.requests.messages) - 1
     scopes = [scope for scope, _ in tried]
-    newest = [scope for scope in scopes if scope.request.message == last]
+    newest = [scope for scope in scopes if scope.request.message == last and not scope.request.others]
     for leaf in call.targets:
         is_planned = planned(evidence, entry, leaf)
         # Where the plan says a literal, another value is another call, whoever else it would suit.
