@@ -128,8 +128,10 @@ def _quotations(text: str) -> Iterator[Cut]:
     for start, end in (*(match.span() for match in _QUOTED.finditer(text)), *_between_apostrophes(text)):
         quoted = text[start + 1 : end - 1]
         size = len(quoted) + len(_HALF_WORD.findall(quoted))
-        is_text = size > _SHORT_QUOTATION or _stands_alone(text, (start, end)) or names_a_target(quoted)
-        if size >= _LEAST_QUOTATION and is_text:
+        # One value in quotation marks is named and not quoted: 'team-offsite-agenda.docx' is a file's name.
+        is_value = size == len(quoted) and not any(map(str.isspace, quoted))
+        is_text = not is_value and (size > _SHORT_QUOTATION or names_a_target(quoted))
+        if size >= _LEAST_QUOTATION and (is_text or _stands_alone(text, (start, end))):
             yield start, end, "quotation"
 
 
