@@ -262,7 +262,9 @@ def test_the_owners_grant_covers_what_it_says_and_no_more(shop: Keep, session: S
         shop.grants.add(tool="edit_file", where={"path": "**"}, by="ana", via="agent")
 
 
-def test_a_call_that_was_confirmed_is_carried_out_and_what_tainted_the_session_is_told(shop: Keep, session: Session) -> None:
+def test_a_call_that_was_confirmed_is_carried_out_and_what_tainted_the_session_is_told(
+    shop: Keep, session: Session
+) -> None:
     tainted(session).observe("user", ASKED)
     ticket = session.check_action("pay", CALL).ticket
     assert ticket
