@@ -264,9 +264,14 @@ def _reported(conversation: MediatedConversation, report: Callable[[], object]) 
 
 def _take_in(conversation: MediatedConversation, messages: Sequence[Any]) -> None:
     for message in messages:
-        if isinstance(message, HumanMessage) and message.additional_kwargs.get("lc_source") == _SUMMARY:
-            conversation.summed_up(_text(message.content))
+        if _is_summary(message):
+            conversation.stands_for_earlier(_entry(message))
     conversation.context(_entries(messages))
+
+
+def _is_summary(message: Any) -> bool:
+    """Whether it stands for earlier messages: a model wrote it, though the framework shows it as a user's."""
+    return isinstance(message, HumanMessage) and message.additional_kwargs.get("lc_source") == _SUMMARY
 
 
 def _call(tool_call: Any) -> AgentCall:
@@ -321,10 +326,10 @@ def _entries(messages: Sequence[Any]) -> list[ContextEntry]:
 
 
 def _entry(message: AnyMessage) -> ContextEntry:
-    if isinstance(message, HumanMessage):
+    if isinstance(message, HumanMessage) and not _is_summary(message):
         attached = tuple(_blocks(message.content, texts=False))
         return ContextEntry(EntryKind.OWNER, "\n".join(_blocks(message.content, texts=True)), attached=attached)
-    if isinstance(message, AIMessage):
+    if isinstance(message, AIMessage | HumanMessage):
         return ContextEntry(EntryKind.AGENT, _text(message.content))
     kind = EntryKind.RESULT if isinstance(message, ToolMessage) else EntryKind.OTHER
     return ContextEntry(kind, _text(message.content), tool=str(message.name or ""))

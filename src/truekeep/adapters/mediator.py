@@ -208,6 +208,13 @@ class MediatedConversation:
             self._seen[mark_of(EntryKind.OWNER, text)] += 1
             self._reports.agent(text)
 
+    def stands_for_earlier(self, summary: ContextEntry) -> None:
+        """As ``summed_up``, for a summary that stays in the context, and is shown in it as the agent's own words."""
+        with self._lock:
+            if not self._seen[summary.mark]:
+                self._seen[summary.mark] += 1
+                self._reports.agent(summary.whole)
+
     def said(self, text: str, *, from_outside: str = "") -> None:
         """Report what the model put out, and what came with it from the provider's side."""
         with self._lock:
