@@ -40,6 +40,7 @@ from typing import Any
 from truekeep.trust.flow.calls import ToolCall
 from truekeep.trust.flow.commands import reads_only_commands
 from truekeep.trust.flow.evidence import SessionEvidence, ValueOrigin
+from truekeep.trust.flow.granted import by_grant
 from truekeep.trust.flow.index import RARE, TextIndex, naming, places_of
 from truekeep.trust.flow.leaks import (
     is_called_for,
@@ -59,7 +60,6 @@ from truekeep.trust.flow.structure import reads_only, simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
 from truekeep.trust.flow.trials import (
     EffectTrial,
-    by_grant,
     by_plan,
     by_request,
     doing,

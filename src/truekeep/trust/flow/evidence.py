@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -20,7 +19,6 @@ from truekeep.errors import InvalidRequest
 from truekeep.trust.flow.index import TextIndex, stands_whole
 from truekeep.trust.flow.requests import PROVING, ClauseSort, OwnerSaid, said
 from truekeep.trust.flow.results import RecordBook
-from truekeep.trust.flow.structure import simple_commands
 
 if TYPE_CHECKING:
     from truekeep.trust.flow.reading import TextReading
@@ -80,25 +78,6 @@ class StandingGrant:
     def holds(self, tool: str, now: datetime) -> bool:
         """Whether it speaks of this tool and has not ended."""
         return fnmatchcase(tool, self.tool) and (self.until is None or now < self.until)
-
-    def covers(self, argument: str, text: str) -> bool:
-        """Whether a value of that argument fits; of a command line each command has to."""
-        pattern = self.where.get(argument)
-        if pattern is None or ".." in text.split("/"):
-            return False
-        return all(_fits(part, pattern) for part in simple_commands(text)) and self._within(argument, text)
-
-    def _within(self, argument: str, text: str) -> bool:
-        if argument not in self.cap:
-            return True
-        try:
-            return 0 <= Decimal(text) <= Decimal(self.cap[argument])
-        except InvalidOperation:
-            return False
-
-
-def _fits(text: str, pattern: str) -> bool:
-    return fnmatchcase(text, pattern.replace("**", "*")) and ("**" in pattern or text.count("/") == pattern.count("/"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Try what could carry an effect in a tainted session: an open request, a plan entry, a grant.
+"""Try what could carry an effect in a tainted session: an open request or a plan entry; ``granted`` tries the grants.
 
 A trial proves the call's targets one by one and then looks for faults. ``FAULTS`` is the list of them, in the order
 in which they are reported; each is a question about one request and one call.
@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import pairwise
 
 from truekeep.trust.flow.calls import TARGETS, ToolCall
-from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, StandingGrant, ValueOrigin
+from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, ValueOrigin
 from truekeep.trust.flow.forms import OUTWARD, act_stems, act_words, acts_of, bare_letters, name_words
 from truekeep.trust.flow.index import naming
 from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
@@ -389,27 +389,9 @@ _TELLING = 2
 """Words of a memory in content by which it is told."""
 
 
-def _first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
+def first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
+    """What the first of several requests that proves a target proves it with."""
     return next((origin for scope in scopes if (origin := prove(scope, leaf))), None)
-
-
-def by_grant(
-    grant: StandingGrant, call: ToolCall, scopes: tuple[RequestScope, ...], evidence: SessionEvidence
-) -> EffectTrial:
-    """Try a grant: it stands for the asking; values that only others wrote never satisfy it."""
-    trial = EffectTrial(uses={f"grant:{grant.id}": frozenset()})
-    for leaf in call.targets:
-        value = read(leaf.text)
-        is_heard = any(True for index in (evidence.foreign, evidence.hearsay) for _ in index.hinting(value))
-        # What was not read may hold it: a grant then waits for the owner.
-        granted = grant.covers(leaf.top, leaf.text) and not (is_heard or evidence.foreign.is_cut_short)
-        trial.settle(leaf, ValueOrigin.GRANT if granted else _first_proof(scopes, leaf))
-    trial.part(evidence, call)
-    if ValueOrigin.GRANT not in trial.origins.values():
-        trial.code = "not_asked"
-    elif content_not_called_for(evidence, call, scopes):
-        trial.code = "content_not_called_for"
-    return trial
 
 
 def by_plan(
@@ -424,7 +406,7 @@ def by_plan(
         is_planned = planned(evidence, entry, leaf)
         # Where the plan says a literal, another value is another call, whoever else it would suit.
         is_open = "literal" not in entry.arguments.get(leaf.top, {})
-        trial.settle(leaf, ValueOrigin.PLAN if is_planned else _first_proof(scopes, leaf) if is_open else None)
+        trial.settle(leaf, ValueOrigin.PLAN if is_planned else first_proof(scopes, leaf) if is_open else None)
     trial.part(evidence, call)
     if newest:
         # The request that was planned for is carried out with it, and by no other call.
