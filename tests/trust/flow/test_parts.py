@@ -355,8 +355,8 @@ def test_a_clean_session_asks_before_it_repeats_an_act_or_does_what_the_message_
     assert judge(made, "pay", {"payee": "Hedvika", "amount": 75, "source": "savings"}).code == "excluded_by_owner"
 
 
-@pytest.mark.parametrize("foreign", [(), ("A page.",)], ids=["clean", "tainted"])
-def test_what_the_owner_asks_for_again_is_done_again(foreign: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("foreign", [[], ["A page."]], ids=["clean", "tainted"])
+def test_what_the_owner_asks_for_again_is_done_again(foreign: list[str]) -> None:
     call = {"payee": "Hedvika", "amount": 75}
     once, again = (evidence(messages=["pay Hedvika 75"] * times, foreign=foreign) for times in (1, 2))
     used = judge(once, "pay", call).uses

@@ -424,7 +424,7 @@ _REASONS = {
     "not_asked": "The owner did not ask for this.",
     "another_act": "The owner asked for another act.",
     "excluded_by_owner": "The owner's message excludes this.",
-    "set_by_others": "Foreign text says what this argument shall be.",
+    "set_by_others": "Foreign text names this tool, or says what an argument shall be.",
     "request_used": "The request was carried out already.",
     "left_out": "The call leaves out something the owner asked for.",
     "words_left_over": "The owner's words are more than a plain request, or came before words that are not understood.",

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -134,10 +135,7 @@ def tool_for(name: str, declared: Mapping[str, Tool]) -> Tool:
 @cache
 def _tables() -> dict[str, frozenset[str]]:
     table = read_table("act", "tools.toml")
-    return {
-        name: frozenset(table[name].split())
-        for name in ("reading", "things", "joining", "nouns", "systems", "channels", "records", "facts")
-    }
+    return {name: frozenset(words.split()) for name, words in table.items() if name != "case"}
 
 
 @lru_cache(maxsize=4_096)
@@ -157,6 +155,9 @@ def reads_by_name(name: str) -> bool:
     verbs = [word for word in words if word in tables["reading"]]
     acting = [word for word in words if word in tool_acts() and word not in tables["reading"]]
     nouns = tables["nouns"] | tables["things"] | tables["channels"]
+    is_opening = tables["opening"].intersection(verbs) and words[-1] not in tables["opened"] | tables["things"]
+    if is_opening or any(f"{verb}_{after}" in tables["acting"] for verb, after in pairwise(words)):
+        return False
     if len(verbs) == 1:
         # After the reading verb a plural is what is read: "list_refunds" refunds nothing.
         after = words[words.index(verbs[0]) + 1 :]

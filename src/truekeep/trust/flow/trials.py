@@ -27,6 +27,7 @@ from truekeep.trust.flow.omissions import (
     says_as_dictated,
     tells_whom_it_must_not,
 )
+from truekeep.trust.flow.opposites import undoes
 from truekeep.trust.flow.plainness import words_left_over
 from truekeep.trust.flow.plans import planned
 from truekeep.trust.flow.proof import prove
@@ -150,6 +151,12 @@ def _standing_in_clause(scope: RequestScope, targets: Iterable[ArgumentLeaf]) ->
     """How many values of a call have words in the request's own clause."""
     words = frozenset(map(stem, scope.clause.words))
     return sum(1 for leaf in targets if (found := read(leaf.text).stems) and found <= words)
+
+
+def _opposite(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
+    """The call undoes what the request wants done: "lock the gate" and ``unlock_door``."""
+    spoken = [word for place in scope.request.clauses for word in scope.own.clauses[place].words]
+    return undoes([word for word in spoken if stem(word) in scope.clause.heads], spoken, call)
 
 
 def _another_act(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
@@ -323,7 +330,9 @@ _SIGNS = re.compile(r"[€$£]")
 
 
 def _set_by_others(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
-    """Foreign text assigns a value of the call to its argument: ``notes=''``, ``private: false``."""
+    """Foreign text names the tool, or assigns a value of the call to its argument: ``notes=''``, ``private: false``."""
+    if _is_chosen_by_others(scope.evidence, call):
+        return True
     for leaf in call.leaves:
         key, value = leaf.key.lower(), leaf.text.lower()
         if leaf.role is ArgumentRole.CONTENT and value.strip():
@@ -338,6 +347,15 @@ def _set_by_others(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     return False
 
 
+def _is_chosen_by_others(evidence: SessionEvidence, call: ToolCall) -> bool:
+    """Whether a tool's name stands in what others wrote, remembered or read, and not in the owner's words."""
+    name = read(call.name)
+    if len(name_words(call.name)) < 2 or evidence.requests.name(name):
+        return False
+    heard = any(True for index in (evidence.foreign, evidence.hearsay) for _ in index.holding(name))
+    return heard or evidence.foreign.left_say(name.flat)
+
+
 def _content(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
     return content_not_called_for(scope.evidence, call, (scope,))
 
@@ -347,6 +365,7 @@ def _left_over(scope: RequestScope, call: ToolCall, trial: EffectTrial) -> bool:
 
 
 FAULTS: tuple[tuple[str, Callable[[RequestScope, ToolCall, EffectTrial], bool]], ...] = (
+    ("another_act", _opposite),
     ("another_act", _another_act),
     ("excluded_by_owner", _excluded),
     ("not_asked", _not_asked),
