@@ -32,7 +32,9 @@ _OVERVIEW |= dict.fromkeys(("latest", "waits", "alerts"), list)
 MOST_KEEPS = 20
 """Keeps that are looked at without being named: each is open all the while."""
 _LONGEST_TOKEN = 10_000
+"""Characters of a file with a token."""
 _LONGEST_TEXT = 300
+"""Characters of the text of something that waits."""
 Look = dict[str, Any]
 """When it was looked, the keeps' overviews, how many keeps were left out, and what the service did."""
 

@@ -9,16 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from truekeep.errors import StoreTampered
 from truekeep.read.reader import sanitised_json
 from truekeep.types import utc_text
 
 if TYPE_CHECKING:
+    from truekeep.act.boundary import Boundary
+    from truekeep.act.call_desk import CallDesk
     from truekeep.act.tickets import TicketRecord
-    from truekeep.keep import Keep
-    from truekeep.quarantine.queue import QueueCard
+    from truekeep.audit.log import Audit
+    from truekeep.quarantine.queue import QueueCard, QueueGroup
     from truekeep.signals.places import WebhookPlace
     from truekeep.types import AuditEvent
 
@@ -33,6 +35,37 @@ _WRITES = frozenset({"memory.stored", "memory.held", "memory.rejected", "memory.
 _SHOWN = frozenset({"memories.shown", "snapshot.frozen"})
 _LONG = timedelta(days=7)
 """What waits longer has been forgotten by whoever was to decide."""
+
+
+class WaitingGroups(Protocol):
+    """What waits for review, as far as it is counted here."""
+
+    def groups(self) -> list[QueueGroup]:
+        """Open items, grouped."""
+
+
+class SeenKeep(Protocol):
+    """A keep, as far as an overview looks at it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def audit(self) -> Audit:
+        """Its log."""
+
+    @property
+    def review(self) -> WaitingGroups:
+        """What waits for a person."""
+
+    @property
+    def actions(self) -> Boundary:
+        """Its calls."""
+
+    @property
+    def calls(self) -> CallDesk:
+        """Its sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +130,7 @@ class Overview:
         return shown
 
 
-def overview(keep: Keep, now: datetime, webhooks: Mapping[str, WebhookPlace] | None = None) -> Overview:
+def overview(keep: SeenKeep, now: datetime, webhooks: Mapping[str, WebhookPlace] | None = None) -> Overview:
     """One keep as it is now. One that was tampered with says just that: nothing else of it can be relied on."""
     at = utc_text(now)
     try:
@@ -140,7 +173,7 @@ def overview(keep: Keep, now: datetime, webhooks: Mapping[str, WebhookPlace] | N
     )
 
 
-def _recent(keep: Keep, now: datetime) -> list[AuditEvent]:
+def _recent(keep: SeenKeep, now: datetime) -> list[AuditEvent]:
     """The events of the last hour, oldest first, as far back as is looked."""
     found: list[AuditEvent] = []
     after = keep.audit.head
