@@ -230,7 +230,7 @@ def _walked(state: Ticket | Lease, path: Iterable[str]) -> Iterator[bool]:
 
 _BROKEN = {
     "hearsay is asked about instead of denied": ("truekeep.trust.flow.decide._is_denied", lambda *_: False),
-    "what only others wrote is proved": ("truekeep.trust.flow.trials._first_proof", lambda *_: ValueOrigin.REQUEST),
+    "what only others wrote is proved": ("truekeep.trust.flow.granted.first_proof", lambda *_: ValueOrigin.REQUEST),
     "a request is good for any target": ("truekeep.trust.flow.trials.prove", lambda *_: ValueOrigin.REQUEST),
     "a plan is good for any target": ("truekeep.trust.flow.trials.planned", lambda *_: True),
     "a grant covers what others wrote": ("truekeep.trust.flow.index.TextIndex.hinting", lambda *_: iter(())),
