@@ -97,7 +97,7 @@ def is_asked_for(line: str, said: frozenset[str], proved: Callable[[str], bool],
 def _is_asked(
     words: list[str], said: frozenset[str], proved: Callable[[str], bool], known: Callable[[str], bool]
 ) -> bool:
-    command = next((one for one in _commands() if tuple(words[: len(one.words)]) == one.words), None)
+    command = _known(words)
     if command is None or (command.said and not command.said & said):
         return False
     given = iter(words[len(command.words) :])
@@ -111,3 +111,40 @@ def _is_asked(
         elif word not in command.free and not (known(word) if command.known else proved(word)):
             return False
     return True
+
+
+_FIGURE_OPTION = re.compile(r"-[A-Za-z]?\d{1,6}")
+"""An option that is a number, or a letter with one: there is no program in it."""
+
+
+def is_harmless_option(words: list[str], word: str) -> bool:
+    """Whether an option of a command is known to change nothing but how it goes about what it does."""
+    command = _known(words)
+    if word in _harmless() or (command is not None and word in command.flags) or _FIGURE_OPTION.fullmatch(word):
+        return True
+    return len(word) > 1 and word[0] == "-" and _listed("letters").issuperset(word[1:])
+
+
+def is_text_option(words: list[str], place: int) -> bool:
+    """Whether the word at a place of a command is an option that is followed by text."""
+    command = _known(words)
+    return command is not None and words[place] in command.text
+
+
+def runs_what_follows(word: str) -> bool:
+    """Whether a program runs the command that it is given behind its name."""
+    return word.rpartition("/")[2] in _listed("runners")
+
+
+def runs_others(word: str) -> bool:
+    """Whether a word among a command's makes it run another program, or is one that runs whatever it reads."""
+    return runs_what_follows(word) or word.rpartition("/")[2] in _listed("shells")
+
+
+@cache
+def _listed(table: str) -> frozenset[str]:
+    return frozenset(read_table("act", "commands.toml")[table].split())
+
+
+def _known(words: list[str]) -> KnownCommand | None:
+    return next((one for one in _commands() if tuple(words[: len(one.words)]) == one.words), None)

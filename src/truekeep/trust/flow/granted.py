@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from fnmatch import fnmatchcase
 
 from truekeep.trust.flow.calls import ToolCall
 from truekeep.trust.flow.evidence import SessionEvidence, StandingGrant, ValueOrigin
+from truekeep.trust.flow.patterns import fits
 from truekeep.trust.flow.reading import read
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
 from truekeep.trust.flow.scope import RequestScope
-from truekeep.trust.flow.structure import simple_commands
 from truekeep.trust.flow.trials import EffectTrial, content_not_called_for, first_proof
 
 
@@ -62,12 +61,6 @@ def _number(text: str) -> Decimal | None:
 
 
 def _covers(grant: StandingGrant, leaf: ArgumentLeaf) -> bool:
-    """Whether a target fits the pattern for its argument; of a command line each command has to."""
+    """Whether a target fits the pattern for its argument."""
     pattern = grant.where.get(leaf.top)
-    if pattern is None or ".." in leaf.text.split("/"):
-        return False
-    return all(_fits(part, pattern) for part in simple_commands(leaf.text))
-
-
-def _fits(text: str, pattern: str) -> bool:
-    return fnmatchcase(text, pattern.replace("**", "*")) and ("**" in pattern or text.count("/") == pattern.count("/"))
+    return pattern is not None and fits(leaf.text, pattern, is_command=leaf.role is ArgumentRole.WHOLE)

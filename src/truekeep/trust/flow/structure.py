@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-_OPERATORS = re.compile(r"&&|\|\||[;|&\n]|\$\(|`|<\(|>\(|>>?|<<?")
+_OPERATORS = re.compile(r"&&|\|\||[;|&\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\$\(|`|<\(|>\(|>>?|<<?")
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{|<\(|>\(")
 _STATEMENT = re.compile(r"^\s*(?:--[^\n]*\n\s*)*([a-z]+)", re.IGNORECASE)
 _LEAVES_DATABASE = re.compile(
