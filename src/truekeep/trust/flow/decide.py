@@ -56,7 +56,8 @@ from truekeep.trust.flow.reading import WEIGHTY, TextReading, disguised, has_hid
 from truekeep.trust.flow.requests import PROVING, ClauseSort, passage
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, is_place, leaves, words_of
 from truekeep.trust.flow.scope import RequestScope, reading_scopes, scopes
-from truekeep.trust.flow.structure import reads_only, simple_commands
+from truekeep.trust.flow.sql import is_sql, reads_only
+from truekeep.trust.flow.structure import simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
 from truekeep.trust.flow.trials import (
     EffectTrial,
@@ -67,8 +68,6 @@ from truekeep.trust.flow.trials import (
     is_forbidden,
     repeats,
 )
-
-_SQL = ("select", "insert", "update", "delete", "drop", "truncate", "alter", "create", "grant", "with", "copy", "merge")
 
 
 class Answer(StrEnum):
@@ -107,7 +106,7 @@ def judge_call(evidence: SessionEvidence, call: ToolCall) -> CallJudgement:
     """The same for a call that is taken apart already."""
     tool, found = call.tool, call.leaves
     reading = tool.is_reading or _looks_up(evidence, tool, found) or _runs_reading(found)
-    reading = reading and not any(_writes_sql(leaf) for leaf in found)
+    reading = reading and not any(_writes_sql(tool, leaf) for leaf in found)
     if tool.confirm:
         return CallJudgement(Answer.CONFIRM, "operator_asks", ("The operator has this tool confirmed.",))
     if evidence.clean:
@@ -143,13 +142,13 @@ def _runs_reading(found: tuple[ArgumentLeaf, ...]) -> bool:
     return bool(lines) and not rest and all(reads_only_commands(leaf.text) for leaf in lines)
 
 
-def _writes_sql(leaf: ArgumentLeaf) -> bool:
+def _writes_sql(tool: Tool, leaf: ArgumentLeaf) -> bool:
     """Whether an argument is SQL that does more than read; a tool that runs it has effects, whatever it is called."""
-    return _is_sql(leaf) and not reads_only(leaf.text.strip().lower())
+    return _is_sql(tool, leaf) and not reads_only(leaf.text)
 
 
-def _is_sql(leaf: ArgumentLeaf) -> bool:
-    return leaf.role is ArgumentRole.WHOLE and leaf.text.strip().lower().startswith(_SQL)
+def _is_sql(tool: Tool, leaf: ArgumentLeaf) -> bool:
+    return leaf.role is ArgumentRole.WHOLE and is_sql(tool.name, leaf.key, leaf.text)
 
 
 # --- a clean session ---------------------------------------------------------------------------------------------
@@ -262,7 +261,7 @@ def _place_fault(
     """What speaks against reading the place that a value names: its code, or nothing."""
     if names_secret_place(leaf.text) and not evidence.requests.name(read(leaf.text)):
         return "secret_place"
-    if _is_sql(leaf) and _is_forbidden(evidence, read(leaf.text)):
+    if _is_sql(tool, leaf) and _is_forbidden(evidence, read(leaf.text)):
         return "excluded_by_owner"
     if fault := next((fault for url in links_in(leaf.text) if (fault := link_fault(evidence, url, open_scopes))), ""):
         return fault

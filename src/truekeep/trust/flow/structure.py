@@ -1,4 +1,4 @@
-"""Take commands, SQL and links apart by their structure, never by the words in them."""
+"""Take commands and links apart by their structure, never by the words in them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 _OPERATORS = re.compile(r"&&|\|\||[;|&\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|\$\(|`|<\(|>\(|>>?|<<?")
 _SUBSTITUTION = re.compile(r"\$\(|`|\$\{|<\(|>\(")
-_STATEMENT = re.compile(r"^\s*(?:--[^\n]*\n\s*)*([a-z]+)", re.IGNORECASE)
-_LEAVES_DATABASE = re.compile(
-    r"\b(?:into\s+(?:outfile|dumpfile)|copy\b.*\bto\b|dblink|load_file|utl_http|xp_)", re.I | re.S
-)
 
 
 def simple_commands(text: str) -> list[str]:
@@ -21,17 +17,6 @@ def simple_commands(text: str) -> list[str]:
 def has_substitution(text: str) -> bool:
     """Whether a command line is filled in from elsewhere while it runs."""
     return bool(_SUBSTITUTION.search(text))
-
-
-def reads_only(sql: str) -> bool:
-    """Whether every statement only reads and nothing leaves the database."""
-    statements = [part for part in sql.split(";") if part.strip()]
-    verbs = [match[1].lower() if (match := _STATEMENT.match(part)) else "" for part in statements]
-    return (
-        len(statements) == 1
-        and verbs[0] in ("select", "show", "explain", "describe")
-        and not _LEAVES_DATABASE.search(sql)
-    )
 
 
 def link_parts(url: str) -> list[str]:
