@@ -7,6 +7,7 @@ is the other direction, a spelling shared by everything that could pass for the 
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -53,6 +54,9 @@ _APART = re.compile(r"(?:[0-9]{1,40}|\b[A-Za-z])(?:[-./ \t]{1,4}(?:[0-9]{1,40}|[
 _GROUP = re.compile(r"[0-9]+|[A-Za-z]")
 _WRAPPED = re.compile(r"&#?\w|</?\w|\w_\w")
 """Markup and joined words: only other views of a text tell what they say, and those cost several times as much."""
+_AT_WORD = re.compile(r"\s?[\[({<]\s?(?:at|@)\s?[\])}>]\s?|\sat\s|\s@\s?|(?<=\w)@\s")
+_DOT_WORD = re.compile(r"\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|\s\.\s?")
+_SPELT = re.compile(r"(?<![\w.+-])([\w.+-]{1,64})@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})")
 _MOST_RUNS, _LONGEST_CODE = 24, 40
 """Of one text: a table of figures must not push out what else it is known by."""
 _HIDDEN = re.compile(
@@ -185,11 +189,23 @@ def disguises_of(text: str, reading: TextReading) -> Iterator[str]:
             yield disguised(reading.flat[value.start : value.end])
             yield disguised(value.form)
     yield from _spaced_out(reading.flat)
+    yield from _spelt_addresses(reading.flat)
     views = analysed(text).views[1:] if len(text) <= LONG and _WRAPPED.search(text) else ()
     shown = (view.text for view in views if view.name != "folded")
     for other in dict.fromkeys((*shown, *hidden_texts(text))):
         yield from (disguised(value.form) for value in read(other).values if value.kind in WEIGHTY)
         yield from _spaced_out(other)
+
+
+def _spelt_addresses(text: str) -> Iterator[str]:
+    """What addresses could be that are written with words or blanks for their marks, as they are or in rot13."""
+    for view in (text, codecs.encode(text, "rot13")):
+        if "@" in view or _AT_WORD.search(view):
+            plain_marks = _DOT_WORD.sub(".", _AT_WORD.sub("@", view))
+            for match in islice(_SPELT.finditer(plain_marks), _MOST_RUNS):
+                labels = match[2].split(".")
+                # The sentence may go on behind the address.
+                yield from (loose(match[1] + "".join(labels[:end])) for end in range(2, min(len(labels), 6) + 1))
 
 
 def _spaced_out(text: str) -> Iterator[str]:
