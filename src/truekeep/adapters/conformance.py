@@ -125,6 +125,28 @@ class MediationConformance(FailureScenarios):
         assert box.pay.calls == ([WAITING] if yes else [])
         assert not keep.actions.pending(agent.session("a"))
 
+    def test_a_yes_counts_for_that_calls_values_in_that_conversation_alone(
+        self, keep: Keep, box: Toolbox, tmp_path: Path
+    ) -> None:
+        """A confirmed account needs no second yes there; another account does, and another conversation."""
+        calls = (turn(READS), turn(pays(account="7702-15")), ModelTurn("Paid."))
+        first = self.agent(keep, box, tmp_path, *calls)
+        assert first.run("a", "Please pay Northwind 300 euros.").waits
+        first.resume("a", yes=True)
+        again = "Now please pay Northwind 40 euros."
+        assert self._pays(keep, tmp_path, "a", again, amount=40, account="7702-15")
+        assert not self._pays(keep, tmp_path, "a", again, amount=40, account="7703-16")
+        assert not self._pays(keep, tmp_path, "b", again, amount=40, account="7702-15", reads=True)
+
+    def _pays(
+        self, keep: Keep, place: Path, conversation: str, asked: str, *, reads: bool = False, **call: Any
+    ) -> bool:
+        """Whether the agent, started anew, pays without a further question."""
+        box, before = Toolbox(), [turn(READS)] if reads else []
+        agent = self.agent(keep, box, place, *before, turn(pays(**call)), ModelTurn("Paid, or not."))
+        agent.run(conversation, asked)
+        return bool(box.pay.calls)
+
     def test_what_the_owner_asked_for_in_a_clean_conversation_is_done(
         self, keep: Keep, box: Toolbox, tmp_path: Path
     ) -> None:
