@@ -59,8 +59,8 @@ from truekeep.trust.flow.scope import RequestScope, reading_scopes, scopes
 from truekeep.trust.flow.sql import is_sql, reads_only
 from truekeep.trust.flow.structure import simple_commands
 from truekeep.trust.flow.tools import Tool, names_a_record, tool_for
+from truekeep.trust.flow.trial import EffectTrial
 from truekeep.trust.flow.trials import (
-    EffectTrial,
     by_plan,
     by_request,
     doing,

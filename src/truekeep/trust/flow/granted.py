@@ -5,12 +5,14 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 
 from truekeep.trust.flow.calls import ToolCall
+from truekeep.trust.flow.contents import content_not_called_for
 from truekeep.trust.flow.evidence import SessionEvidence, StandingGrant, ValueOrigin
 from truekeep.trust.flow.patterns import fits
+from truekeep.trust.flow.proof import first_proof
 from truekeep.trust.flow.reading import read
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole
 from truekeep.trust.flow.scope import RequestScope
-from truekeep.trust.flow.trials import EffectTrial, content_not_called_for, first_proof
+from truekeep.trust.flow.trial import EffectTrial
 
 
 def by_grant(

@@ -49,6 +49,11 @@ def prove(scope: RequestScope, leaf: ArgumentLeaf) -> ValueOrigin | None:
     return _by_shape(scope, leaf, value)
 
 
+def first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
+    """What the first of several requests that proves a target proves it with."""
+    return next((origin for scope in scopes if (origin := prove(scope, leaf))), None)
+
+
 def _is_top(key: str, value: TextReading) -> bool:
     """Whether a folder is the one that everything is in when nobody names another."""
     return value.flat.strip() == "root" and bool(frozenset(name_words(key)) & words_of("folders"))

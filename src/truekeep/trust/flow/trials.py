@@ -7,17 +7,15 @@ in which they are reported; each is a question about one request and one call.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
 
 from truekeep.trust.flow.calls import TARGETS, ToolCall
+from truekeep.trust.flow.contents import content_not_called_for
 from truekeep.trust.flow.evidence import PlanEntry, SessionEvidence, ValueOrigin
 from truekeep.trust.flow.forms import OUTWARD, act_stems, act_words, acts_of, bare_letters, name_words
 from truekeep.trust.flow.index import naming
-from truekeep.trust.flow.leaks import is_own_host, telling_values, tells_a_memory
 from truekeep.trust.flow.moments import is_moment
 from truekeep.trust.flow.omissions import (
     breaks_standing_wish,
@@ -30,68 +28,18 @@ from truekeep.trust.flow.omissions import (
 from truekeep.trust.flow.opposites import undoes
 from truekeep.trust.flow.plainness import words_left_over
 from truekeep.trust.flow.plans import planned
-from truekeep.trust.flow.proof import prove
+from truekeep.trust.flow.proof import first_proof, prove
 from truekeep.trust.flow.reading import read, stem
 from truekeep.trust.flow.requests import OwnerSaid
 from truekeep.trust.flow.roles import ArgumentLeaf, ArgumentRole, currencies, money_words, words_of
 from truekeep.trust.flow.scope import RequestScope, denied_in, denied_values, reading_scopes
+from truekeep.trust.flow.trial import EffectTrial, parties
 
 _CALLED = "()"
 """Behind the name of a tool, among the values that a request was used up with."""
 _TO = frozenset({"to", "zu", "de", "di"})
 """What an infinitive follows that hangs on another verb."""
 _UNSAID = frozenset({ValueOrigin.NEITHER, ValueOrigin.COMPOSED})
-
-
-@dataclass(slots=True)
-class EffectTrial:
-    """How far one request, plan entry or grant carries a call."""
-
-    origins: dict[str, ValueOrigin] = field(default_factory=dict)
-    missing: list[ArgumentLeaf] = field(default_factory=list)
-    code: str = ""
-    uses: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    fit: int = 0
-    """How well the request's words fit the call; of several requests that prove it the best one is used up."""
-
-    @property
-    def rank(self) -> tuple[bool, int, bool, int]:
-        """Proved before unproved, then fewer open targets, then no fault, then the better fit."""
-        return bool(self.missing or self.code), len(self.missing), bool(self.code), -self.fit
-
-    def part(self, evidence: SessionEvidence, call: ToolCall) -> None:
-        """Take back what the owner confirmed in another call: a yes is for that call's values and its party."""
-        said = [leaf for leaf in call.targets if self.origins.get(leaf.path) is ValueOrigin.CONFIRMED]
-        if said and not any(_belongs(evidence, call, said, values) for values in evidence.confirmed):
-            self.origins.update((leaf.path, ValueOrigin.NOWHERE) for leaf in said)
-            self.missing.extend(said)
-
-    def settle(self, leaf: ArgumentLeaf, origin: ValueOrigin | None) -> None:
-        """Note where a target was proved, or that it was not."""
-        self.origins[leaf.path] = origin or ValueOrigin.NOWHERE
-        if origin is None:
-            self.missing.append(leaf)
-
-
-def _belongs(evidence: SessionEvidence, call: ToolCall, said: Iterable[ArgumentLeaf], values: frozenset[str]) -> bool:
-    """Whether values were confirmed together; one that others wrote holds only with the names it was shown with."""
-    readings = [read(leaf.text) for leaf in said]
-    if not all(reading.flat in values for reading in readings):
-        return False
-    is_heard = evidence.foreign.is_cut_short or any(
-        True for reading in readings for _ in evidence.foreign.hinting(reading)
-    )
-    return not is_heard or all(read(name).flat in values for name in _parties(call))
-
-
-def _parties(call: ToolCall) -> list[str]:
-    """The values of a call that say whom or what it is about; amounts and times do not."""
-    return [
-        leaf.text.lower()
-        for leaf in call.leaves
-        if leaf.role is ArgumentRole.TARGET and leaf.text.strip() and (isinstance(leaf.value, str) or _is_id(leaf.key))
-    ]
 
 
 def repeats(used: frozenset[str], call: ToolCall) -> bool:
@@ -113,12 +61,7 @@ def doing(evidence: SessionEvidence, call: ToolCall) -> dict[str, frozenset[str]
 def _done_with(call: ToolCall) -> frozenset[str]:
     """What a call is known by among those that used something up: its tool, and its tool with each party."""
     name = f"{call.name}{_CALLED}"
-    return frozenset({name, *(f"{name} {party}" for party in _parties(call))})
-
-
-def _is_id(key: str) -> bool:
-    words = name_words(key)
-    return bool(words) and words[-1] in ("id", "ids", "number", "nr", "no")
+    return frozenset({name, *(f"{name} {party}" for party in parties(call))})
 
 
 def by_request(scope: RequestScope, call: ToolCall) -> EffectTrial:
@@ -375,42 +318,6 @@ FAULTS: tuple[tuple[str, Callable[[RequestScope, ToolCall, EffectTrial], bool]],
     ("content_not_called_for", _content),
     ("words_left_over", _left_over),
 )
-
-
-def content_not_called_for(evidence: SessionEvidence, call: ToolCall, scopes: Iterable[RequestScope]) -> bool:
-    """Whether content carries links, addresses, accounts, codes or whole memories that no request called for."""
-    scopes = tuple(scopes)
-    said = frozenset(word for scope in scopes for word in scope.own.reading.stems)
-    if any(tells_a_memory(evidence, leaf.text, said) for leaf in call.contents):
-        return True
-    if call.acts & _LEAVING and any(_tells_of_memories(evidence, scopes, leaf.text) for leaf in call.contents):
-        return True
-    return any(
-        not is_own_host(evidence, value) and not any(scope.calls_for(value, text) for scope in scopes)
-        for leaf in call.contents
-        for value, text in telling_values(leaf.text)
-    )
-
-
-def _tells_of_memories(evidence: SessionEvidence, scopes: Iterable[RequestScope], text: str) -> bool:
-    """Whether content has several words that stand in one memory alone, and that nobody spoke of."""
-    known = frozenset(word for message in evidence.requests.messages for word in message.reading.stems)
-    known = known.union(*(held.reading.stems for scope in scopes for held in scope.linked))
-    words = naming(read(text).words, words_of("shared_words")) - known
-    telling = [word for word in words if evidence.memories.counts(word) == 1 and not evidence.public.counts(word)]
-    found = Counter(held.id for word in telling for held in evidence.memories.sharing((word,)))
-    return any(count >= _TELLING for count in found.values())
-
-
-_LEAVING = frozenset({"say", "share"})
-"""Acts by which content goes to somebody else."""
-_TELLING = 2
-"""Words of a memory in content by which it is told."""
-
-
-def first_proof(scopes: Iterable[RequestScope], leaf: ArgumentLeaf) -> ValueOrigin | None:
-    """What the first of several requests that proves a target proves it with."""
-    return next((origin for scope in scopes if (origin := prove(scope, leaf))), None)
 
 
 def by_plan(
