@@ -33,6 +33,7 @@ _SHORT_NAME = re.compile(r".*~\d+")
 """How some file systems spell a name a second time: ``GIT~1``."""
 _FIGURES = re.compile(r"\.\d+")
 _MOST_LAYERS = 3
+"""Of percent signs that are undone before a path is looked at; nothing decodes more often."""
 
 
 def fits(text: str, pattern: str, *, is_command: bool) -> bool:
