@@ -23,6 +23,7 @@ from truekeep.trust.flow.reading import (
 )
 
 _GLUE = frozenset("@._/:\\-+~#=&")
+_DOTTED = frozenset("._~")
 RARE = 20
 """A word that stands in more memories than this tells none of them apart."""
 _MOST_LOOKED_AT = 400
@@ -175,7 +176,9 @@ def _ends_right(text: TextReading, end: int, cased: str) -> bool:
         return True
     if flat[end].isalnum():
         return False
-    if flat[end] in _GLUE and end + 1 < len(flat) and flat[end + 1].isalnum():
+    # A path goes on after "reports" in "reports/.venv", too.
+    after = end + 1 + (flat[end] in _GLUE and flat[end + 1 : end + 2] in _DOTTED)
+    if flat[end] in _GLUE and flat[after : after + 1].isalnum():
         return False
     # "Anna" is not the whole of "Anna Kowalski".
     is_name = cased[:1].isupper() and cased.replace(" ", "").isalpha()

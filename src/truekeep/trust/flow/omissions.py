@@ -108,7 +108,7 @@ def says_as_dictated(scope: RequestScope, leaves: Iterable[ArgumentLeaf]) -> boo
     """
     given = [read(leaf.text).flat for leaf in leaves]
     is_said = any("say" in clause.acts for clause in scope.own.clauses)
-    if is_said and any(_is_cut_short(scope.own.reading.flat, text.strip(), given) for text in given):
+    if is_said and any(_is_cut_short(scope.own.reading.flat, text.strip(" .!,;:"), given) for text in given):
         return False
     if "say" not in scope.clause.acts:
         return True
