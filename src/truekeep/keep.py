@@ -79,6 +79,7 @@ class Keep:
         self.review = house.upkeep.review
         self.memories = house.way_in.memory_desk
         self.audit = house.upkeep.audit
+        self._has_recalled = False
         self.entries = house.way_out.entries
         self.working = house.extraction.working
         self.prompts = house.extraction.prompts
@@ -284,25 +285,29 @@ class Keep:
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= settings.k_cap:
             raise InvalidRequest(f"k must be a whole number from 1 to {settings.k_cap:,}.", code="invalid_k")
         moment = checked_moment("as_of", as_of)
-        with WATCH.get()("recall"):
-            hits = self._ledger.supposing(
-                lambda: self._way_out.recaller.answer(
-                    RecallQuery(
-                        text=query,
-                        k=k,
-                        now=self._clock(),
-                        influence_only=checked_flag("influence_only", influence_only),
-                        min_score=settings.min_score if min_score is None else min_score,
-                        half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
-                        as_of=moment,
-                        filters=filters or Filters(),
-                        explain=checked_flag("explain", explain),
-                        whom=self._way_out.audience.of(session),
-                        background=session is None if background is None else checked_flag("background", background),
-                        max_chars=checked_limit(max_chars),
-                    )
+
+        def answer() -> Recall:
+            return self._way_out.recaller.answer(
+                RecallQuery(
+                    text=query,
+                    k=k,
+                    now=self._clock(),
+                    influence_only=checked_flag("influence_only", influence_only),
+                    min_score=settings.min_score if min_score is None else min_score,
+                    half_life_days=settings.half_life_days if half_life_days is None else half_life_days,
+                    as_of=moment,
+                    filters=filters or Filters(),
+                    explain=checked_flag("explain", explain),
+                    whom=self._way_out.audience.of(session),
+                    background=session is None if background is None else checked_flag("background", background),
+                    max_chars=checked_limit(max_chars),
                 )
             )
+
+        with WATCH.get()("recall"):
+            # The first answer looks at tables that nobody has asked for yet, which one look at rows does not bring.
+            hits = self._ledger.supposing(answer) if self._has_recalled else answer()
+            self._has_recalled = True
         self._way_out.audience.saw(session, [hit.memory for hit in hits if not hit.blocked], "recall")
         if session is not None and any(only_informs(hit) for hit in hits):
             self._sessions.taint(session_name(session))

@@ -160,13 +160,25 @@ def test_without_a_token_it_says_where_one_is_taken_from(run: Run) -> None:
     assert "TRUEKEEP_TOKEN" in refused.err
 
 
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 def test_on_a_terminal_it_looks_again_until_ctrl_c_and_leaves_the_screen_as_it_was(home: Path) -> None:
     busy(home)
     mine, theirs = pty.openpty()
     command = [sys.executable, "-m", "truekeep", "top", "--home", str(home), "--every", "0.5"]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "40"}
-    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=theirs, env=environment) as process:
+    # Whoever runs the tests in the background has Ctrl-C ignored, and so would what is started here.
+    with subprocess.Popen(
+        command,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - it sets a signal, which no thread holds
+    ) as process:
         os.close(theirs)
         told = b""
         while told.count(b"truekeep top") < 3:
