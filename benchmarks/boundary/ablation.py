@@ -19,7 +19,7 @@ from benchmarks.boundary.calls import DATA, read_calls, staged
 from benchmarks.boundary.trajectories import SECOND, Setting, TriedCall, played, read_trajectories
 from benchmarks.harness import Figure
 from truekeep import Keep
-from truekeep.trust.flow import decide, evidence, omissions, proof, scope, trials
+from truekeep.trust.flow import contents, decide, evidence, omissions, proof, scope, trial, trials
 from truekeep.trust.flow.decide import Answer, judge
 from truekeep.trust.flow.evidence import SessionEvidence
 
@@ -72,16 +72,18 @@ RULES: dict[str, Ablation] = {
     "limits are kept": _without(omissions, "_drops_guard", lambda *_: False),
     "names of what money and access go to are the owner's": _without(proof, "goes_out", lambda *_: False),
     "a memory about that very party": _without(scope.RequestScope, "_is_that_party", lambda *_: True),
-    "words of one memory in content": _without(trials, "_tells_of_memories", lambda *_: False),
+    "words of one memory in content": _without(contents, "_tells_of_memories", lambda *_: False),
     "several clauses by one call": _without(evidence.OwnerRequests, "joined", ()),
     "a clause that spells everything out": _without(trials, "_is_spelled_out", lambda *_: False),
     "no words left over": _fault("words_left_over"),
+    "the opposite act": _without(trials, "undoes", lambda *_: False),
+    "a tool that only others name": _without(trials, "_is_chosen_by_others", lambda *_: False),
     "times in words": _without(proof, "spoken_times", lambda *_: {}),
     "another currency": _without(trials, "_in_other_money", lambda *_: False),
     "hosts that stand nowhere": _without(decide, "is_composed_host", lambda *_: False),
     "newer before older": _without(scope.RequestScope, "_overtaken", lambda *_: False),
     "memories about the party": _without(scope, "_about", lambda held, *_: held.reading.stems | {"*"}),
-    "a yes is for its party": _without(trials.EffectTrial, "part", lambda *_: None),
+    "a yes is for its party": _without(trial.EffectTrial, "part", lambda *_: None),
     "private words in queries": _without(decide, "_tells_private", lambda *_: False),
     "private values in queries": _without(decide, "_leak", lambda *_: ""),
     "faults of links": _without(decide, "link_fault", lambda *_: ""),
