@@ -65,7 +65,7 @@ class Served:
 
     def client(self, kind: str | None = "owner", keep: str = "alice", **options: Any) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.token(kind, keep)}"} if kind else {}
-        made = httpx.Client(base_url=self.address, headers=headers, timeout=30, trust_env=False, **options)
+        made = httpx.Client(base_url=self.address, headers=headers, timeout=120, trust_env=False, **options)
         self._clients.append(made)
         return made
 

@@ -17,7 +17,7 @@ from truekeep.text.quantities import _known_value, word_value
 from truekeep.text.view import View
 
 CLOSED = {
-    "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_made_by", "_order", "_pieces",
+    "_alphabet", "_answered", "_case_classes", "_endings", "_grammar", "_listed", "_made_by", "_order", "_pieces",
     "_described", "_phrases", "_sources", "_tools", "_vague", "_vague_signs", "_value_words",
     "expected", "forms", "groups", "is_unspaced",
     "language", "language_table", "languages_with", "learned", "lists", "openings", "phrases", "preset", "property_set",

@@ -31,7 +31,7 @@ class Browserless:
 
     def __init__(self, served: Served) -> None:
         self.served = served
-        self.http = httpx.Client(base_url=served.address, timeout=30, trust_env=False)
+        self.http = httpx.Client(base_url=served.address, timeout=120, trust_env=False)
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         return self.http.get(path, headers=headers)
