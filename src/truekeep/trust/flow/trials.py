@@ -292,11 +292,17 @@ def _set_by_others(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
 
 def _is_chosen_by_others(evidence: SessionEvidence, call: ToolCall) -> bool:
     """Whether a tool's name stands in what others wrote, remembered or read, and not in the owner's words."""
-    name = read(call.name)
-    if len(name_words(call.name)) < 2 or evidence.requests.name(name):
+    words = name_words(call.name)
+    if len(words) < 2:
         return False
-    heard = any(True for index in (evidence.foreign, evidence.hearsay) for _ in index.holding(name))
-    return heard or evidence.foreign.left_say(name.flat)
+    # Two words in a row are how people write ("check in", "send mail"); three with the tool's own order are its name.
+    spelt = {call.name, "".join(words), *(mark.join(words) for mark in (" ", "-") if len(words) > 2)}
+    names = list(map(read, sorted(spelt)))
+    if any(map(evidence.requests.name, names)):
+        return False
+    indexes = evidence.foreign, evidence.hearsay
+    heard = any(True for name in names for index in indexes for _ in index.holding(name))
+    return heard or any(evidence.foreign.left_say(name.flat) for name in names)
 
 
 def _content(scope: RequestScope, call: ToolCall, _: EffectTrial) -> bool:
